@@ -8,6 +8,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/route"
 )
 
 // Snapshot is what gather observed. Planners treat it as read-only.
@@ -28,6 +29,9 @@ type Snapshot struct {
 
 	// Gang says what the installed Volcano can do.
 	Gang GangSupport
+
+	// Route is what was observed for the gatewayRef.
+	Route route.Input
 }
 
 // GangSupport says what the installed Volcano can do. The zero value: no PodGroup CRD.
