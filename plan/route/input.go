@@ -64,15 +64,16 @@ type Input struct {
 	// Ref is nil when the object has no gatewayRef.
 	Ref     *Ref
 	Backend Backend
-	// ObjectLabels are put on the Service and the HTTPRoute, below Gangway's own.
-	ObjectLabels map[string]string
-	// ClaimedLabels are the user's keys among ObjectLabels: they go when the user drops them.
-	ClaimedLabels []string
+	// Labels are Gangway's own on the Service and the HTTPRoute; UserLabels are the spec's.
+	Labels, UserLabels map[string]string
 
 	// Installed: the Gateway API's Gateway and HTTPRoute are served.
 	Installed bool
 	// Gateway is the one that Ref means; nil when it does not exist.
 	Gateway *gatewayv1.Gateway
+	// ControllerName is that of the Gateway's class; empty when the class does not exist.
+	// With it, only that controller's words about the HTTPRoute count.
+	ControllerName gatewayv1.GatewayController
 	// NamespaceLabels are those of the owner's namespace.
 	NamespaceLabels map[string]string
 	// HTTPRoute and Service are those of the owner's name in its namespace, whoever owns them;
