@@ -47,10 +47,31 @@ func podRequests(t *workloadv1alpha1.PodTemplateSpec) corev1.ResourceList {
 	for i := range pod.Spec.Containers {
 		requestLimits(&pod.Spec.Containers[i].Resources)
 	}
-	if pod.Spec.Resources != nil {
-		requestLimits(pod.Spec.Resources)
-	}
+	requestPodLimits(pod)
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+}
+
+// requestPodLimits: once a Pod sets limits for itself, what it requests for itself and does not say
+// is what its containers request and, where they request nothing, its limit.
+func requestPodLimits(pod *corev1.Pod) {
+	r := pod.Spec.Resources
+	if r == nil || len(r.Limits) == 0 {
+		return
+	}
+	ofContainers := resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})
+	requests := corev1.ResourceList{}
+	for name, limit := range r.Limits {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			requests[name] = limit
+		}
+	}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if q, ok := ofContainers[name]; ok {
+			requests[name] = q
+		}
+	}
+	maps.Copy(requests, r.Requests)
+	r.Requests = requests
 }
 
 func requestLimits(r *corev1.ResourceRequirements) {

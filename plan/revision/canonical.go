@@ -49,9 +49,6 @@ func canonicalSpec(s *corev1.PodSpec) {
 	s.DeprecatedServiceAccount = ""
 	// The ServiceAccount admission plugin's default.
 	dropDefault(&s.ServiceAccountName, "default")
-	if s.Resources != nil {
-		canonicalResources(s.Resources)
-	}
 	for i := range s.InitContainers {
 		canonicalContainer(&s.InitContainers[i], s.HostNetwork)
 	}
@@ -95,7 +92,8 @@ func canonicalContainer(c *corev1.Container, hostNetwork bool) {
 	}
 }
 
-// canonicalResources drops requests that follow from a limit, and empty lists.
+// canonicalResources drops requests that follow from a limit, and empty lists. It is for containers:
+// what the requests of a whole Pod follow from is not its limits alone.
 func canonicalResources(r *corev1.ResourceRequirements) {
 	for name, limit := range r.Limits {
 		if request, ok := r.Requests[name]; ok && request.Cmp(limit) == 0 {
