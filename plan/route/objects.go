@@ -1,6 +1,8 @@
 package route
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +37,7 @@ func Service(in Input) *corev1.Service {
 // setServiceSpec writes the fields of a Service that are ours and leaves the network's alone.
 func setServiceSpec(spec *corev1.ServiceSpec, b Backend) {
 	spec.Type = corev1.ServiceTypeClusterIP
-	spec.Selector = b.Selector
+	spec.Selector = maps.Clone(b.Selector)
 	spec.SessionAffinity = corev1.ServiceAffinityNone
 	spec.SessionAffinityConfig = nil
 	spec.InternalTrafficPolicy = ptr.To(corev1.ServiceInternalTrafficPolicyCluster)

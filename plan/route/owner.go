@@ -67,6 +67,8 @@ func Overlay(labels, annotations, own, user map[string]string) (map[string]strin
 	if labels == nil {
 		labels = map[string]string{}
 	}
+	user = maps.Clone(user)
+	maps.DeleteFunc(user, func(key, _ string) bool { _, taken := own[key]; return taken })
 	maps.Copy(labels, user)
 	maps.Copy(labels, own)
 	if len(user) == 0 {

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
 	"github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
@@ -39,7 +40,7 @@ func failed(reason, message string) judgement {
 // judgeFault speaks of the first write of an object of that kind that failed.
 func judgeFault(faults []action.Fault, kind string, exists bool) (judgement, bool) {
 	for _, f := range faults {
-		if f.Action.Object.GetObjectKind().GroupVersionKind().Kind != kind || f.Action.Verb == action.Delete {
+		if kindOf(f.Action.Object) != kind || f.Action.Verb == action.Delete {
 			continue
 		}
 		j := judgement{status: metav1.ConditionFalse, reason: v1alpha1.ReasonCreateFailed, message: f.Message, exists: exists}
@@ -56,6 +57,19 @@ func judgeFault(faults []action.Fault, kind string, exists bool) (judgement, boo
 		return j, true
 	}
 	return judgement{}, false
+}
+
+// kindOf looks at the Go type, since observed objects carry no kind.
+func kindOf(obj action.Object) string {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return "Deployment"
+	case *corev1.Service:
+		return "Service"
+	case *unstructured.Unstructured:
+		return o.GetKind()
+	}
+	return ""
 }
 
 func judgeDeployment(s Snapshot, faults []action.Fault) judgement {
