@@ -61,4 +61,3 @@ func highestGroup(spec *workloadv1alpha1.ModelServingSpec) int {
 func LongestModelServing(ms *workloadv1alpha1.ModelServing) int {
 	return MaxLength - (len(Longest(ms).Name) - len(ms.Name))
 }
-

@@ -111,7 +111,7 @@ func TestLongest(t *testing.T) {
 			names.Length{Name: long + "-0-role-0-1", Role: "role"},
 		},
 		"one too many": {
-			gangwaytesting.MakeModelServing(long+"m").Role(role("role").Workers(1).Obj()).Obj(),
+			gangwaytesting.MakeModelServing(long + "m").Role(role("role").Workers(1).Obj()).Obj(),
 			names.Length{Name: long + "m-0-role-0-1", Role: "role", Excess: 1},
 		},
 		"without roles it is the group": {
