@@ -21,6 +21,7 @@ where() {
     vc-scheduler) echo volcano volcano.sh/volcano volcano.sh/volcano/cmd/scheduler ;;
     vc-controller-manager) echo volcano volcano.sh/volcano volcano.sh/volcano/cmd/controller-manager ;;
     kwok) echo kwok sigs.k8s.io/kwok sigs.k8s.io/kwok/cmd/kwok ;;
+    traefik) echo traefik github.com/traefik/traefik/v3 github.com/traefik/traefik/v3/cmd/traefik ;;
     controller-gen) echo controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controller-tools/cmd/controller-gen ;;
     golangci-lint) echo golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint ;;
     *) fail "$1 is no program of hack/tools" ;;
@@ -41,6 +42,7 @@ ldflags() {
       echo "-X $p.gitVersion=$v -X $p.gitMajor=$major -X $p.gitMinor=$minor -X $p.gitTreeState=clean"
       ;;
     vc-*) echo "-X volcano.sh/volcano/pkg/version.Version=$v" ;;
+    traefik) echo "-X github.com/traefik/traefik/v3/pkg/version.Version=$v" ;;
     kwok) echo "-X sigs.k8s.io/kwok/pkg/consts.Version=$v" ;;
     golangci-lint) echo "-X main.version=${v#v}" ;;
   esac
@@ -66,6 +68,7 @@ for program in "$@"; do
     start=$SECONDS
     rm -f "bin/.$program".*
     tmp=bin/.$program.$$
+    if [[ -x hack/tools/$dir/prepare.sh ]]; then "hack/tools/$dir/prepare.sh"; fi
     # No debug information: a third less time and half the size.
     if ! (cd "hack/tools/$dir" && GOWORK=off CGO_ENABLED=0 GOGC=400 go build -trimpath -buildvcs=false \
       -gcflags=all=-dwarf=false -ldflags "-s -w $(ldflags "$program" "$version")" \
