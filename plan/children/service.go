@@ -25,6 +25,7 @@ func EntryService(ms *workloadv1alpha1.ModelServing, role string, group, replica
 	}
 	selector := maps.Clone(labels)
 	selector[names.LabelEntry] = names.EntryValue
+	labels[names.LabelManagedBy] = names.ManagedByGangway
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
