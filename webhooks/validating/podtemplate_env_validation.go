@@ -1,0 +1,78 @@
+package validating
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	ruleEnvName = newRule(Rule{
+		ID: "env-name", Effect: Rejects, Field: "env[].name",
+		Says:    "the name of a variable is not empty and holds printable ASCII characters other than '='",
+		Example: "name: A=B",
+		Fix:     "correct the name",
+	})
+	ruleEnvUnique = newRule(Rule{
+		ID: "env-unique", Effect: Rejects, Field: "env[].name",
+		Says:    "a container sets a variable once",
+		Example: "name: HF_HOME twice",
+		Fix:     "remove one",
+	})
+	ruleEnvSource = newRule(Rule{
+		ID: "env-source", Effect: Rejects, Field: "env[].valueFrom, envFrom[]",
+		Says:    "a variable has a value or exactly one source",
+		Example: "value and valueFrom on one variable",
+		Fix:     "keep one",
+	})
+)
+
+func validateEnv(env []corev1.EnvVar, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i := range env {
+		e, at := &env[i], path.Index(i)
+		switch {
+		case len(validation.IsRelaxedEnvVarName(e.Name)) > 0:
+			errs = append(errs, ruleEnvName.invalid(at.Child("name"), e.Name, "correct it, for example \"HF_HOME\""))
+		case seen.Has(e.Name):
+			errs = append(errs, ruleEnvUnique.duplicate(at.Child("name"), e.Name, "remove one of the two"))
+		}
+		seen.Insert(e.Name)
+		if e.ValueFrom == nil {
+			continue
+		}
+		if e.Value != "" {
+			errs = append(errs, ruleEnvSource.invalid(at.Child("value"), e.Value, "remove value or valueFrom"))
+		}
+		if n := countSet(*e.ValueFrom); n != 1 {
+			errs = append(errs, ruleEnvSource.invalid(at.Child("valueFrom"), int64(n), "name exactly one source"))
+		}
+	}
+	return errs
+}
+
+func validateEnvFrom(from []corev1.EnvFromSource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range from {
+		if n := countSet(from[i]); n != 1 {
+			errs = append(errs, ruleEnvSource.invalid(path.Index(i), int64(n), "name exactly one of configMapRef and secretRef"))
+		}
+	}
+	return errs
+}
+
+// countSet counts the pointers of a union that are set.
+func countSet(union any) int {
+	v := reflect.ValueOf(union)
+	n := 0
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,248 @@
+package validating
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/names"
+)
+
+var (
+	rulePodRestartPolicy = newRule(Rule{
+		ID: "pod-restart-policy", Effect: Rejects, Field: "*Template.spec.restartPolicy",
+		Says:    "the Pods of a ModelServing run for ever, with restartPolicy Always",
+		Example: "restartPolicy: Never",
+		Fix:     "remove it; spec.recoveryPolicy says what a failure leads to",
+	})
+	rulePodReservedLabel = newRule(Rule{
+		ID: "pod-reserved-label", Effect: Rejects, Field: "*Template.metadata.labels[]",
+		Says:    "Gangway sets this label itself",
+		Example: "labels: {modelserving.volcano.sh/role: x}",
+		Fix:     "remove it, or use another key",
+	})
+	rulePodReservedAnnotation = newRule(Rule{
+		ID: "pod-reserved-annotation", Effect: Rejects, Field: "*Template.metadata.annotations[]",
+		Says:    "Gangway sets this annotation itself, to tie the Pod to its gang",
+		Example: "annotations: {scheduling.k8s.io/group-name: x}",
+		Fix:     "remove it",
+	})
+	rulePodMetadata = newRule(Rule{
+		ID: "pod-metadata", Effect: Rejects, Field: "*Template.metadata",
+		Says:    "labels and annotations follow the rules of Kubernetes for keys and values",
+		Example: "labels: {app: \"my app\"}",
+		Fix:     "correct the key or the value",
+	})
+	rulePodScheduler = newRule(Rule{
+		ID: "pod-scheduler", Effect: Rejects, Field: "*Template.spec.schedulerName",
+		Says:    "all Pods have the scheduler of spec.schedulerName",
+		Example: "schedulerName: default-scheduler in a template",
+		Fix:     "remove it from the template, or change spec.schedulerName",
+	})
+	rulePodHostname = newRule(Rule{
+		ID: "pod-hostname", Effect: Rejects, Field: "*Template.spec.{hostname,subdomain}",
+		Says:    "Pods get their host names from Gangway's naming, and find each other by ENTRY_ADDRESS",
+		Example: "hostname: server",
+		Fix:     "remove it",
+	})
+	rulePodEphemeral = newRule(Rule{
+		ID: "pod-ephemeral-containers", Effect: Rejects, Field: "*Template.spec.ephemeralContainers",
+		Says:    "ephemeral containers are added to running Pods and cannot stand in a template",
+		Example: "ephemeralContainers: [{name: debug}]",
+		Fix:     "remove them; use kubectl debug",
+	})
+	rulePodReference = newRule(Rule{
+		ID: "pod-reference", Effect: Rejects, Field: "*Template.spec.{serviceAccountName,priorityClassName,runtimeClassName,nodeName}",
+		Says:    "the name of an object is a DNS-1123 subdomain",
+		Example: "serviceAccountName: My_Account",
+		Fix:     "use the object's name: lower case, digits, '-' and '.'",
+	})
+	rulePodEnum = newRule(Rule{
+		ID: "pod-enum", Effect: Rejects, Field: "*Template.spec",
+		Says:    "Kubernetes knows only the values that are listed",
+		Example: "imagePullPolicy: Sometimes",
+		Fix:     "use one of the listed values",
+	})
+	rulePodDeadline = newRule(Rule{
+		ID: "pod-deadline", Effect: Rejects, Field: "*Template.spec.activeDeadlineSeconds",
+		Says:    "must be 1 or more",
+		Example: "activeDeadlineSeconds: 0",
+		Fix:     "remove it: Pods that serve have no deadline",
+	})
+	rulePodDNS = newRule(Rule{
+		ID: "pod-dns", Effect: Rejects, Field: "*Template.spec.dnsConfig",
+		Says:    "dnsPolicy None needs a name server",
+		Example: "dnsPolicy: None without dnsConfig",
+		Fix:     "add dnsConfig.nameservers, or remove dnsPolicy",
+	})
+	rulePodSecurity = newRule(Rule{
+		ID: "pod-security", Effect: Rejects, Field: "*Template.spec[.containers[]].securityContext",
+		Says:    "users and groups are numbers from 0 to 2147483647, and a privileged container may escalate",
+		Example: "runAsUser: -1",
+		Fix:     "correct the number, or drop one of the two contradicting settings",
+	})
+)
+
+// validatePodTemplate refuses what the API server would refuse when the controller creates the Pod.
+func validatePodTemplate(t *workloadv1alpha1.PodTemplateSpec, schedulerName string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if t.Metadata != nil {
+		errs = append(errs, validatePodMetadata(t.Metadata, path.Child("metadata"))...)
+	}
+	spec, at := &t.Spec, path.Child("spec")
+	if s := spec.SchedulerName; s != "" && s != schedulerName {
+		errs = append(errs, rulePodScheduler.invalid(at.Child("schedulerName"), s,
+			"remove it, or change spec.schedulerName from %q", clip(schedulerName)))
+	}
+	if spec.Hostname != "" {
+		errs = append(errs, rulePodHostname.invalid(at.Child("hostname"), spec.Hostname, "remove it"))
+	}
+	if spec.Subdomain != "" {
+		errs = append(errs, rulePodHostname.invalid(at.Child("subdomain"), spec.Subdomain, "remove it"))
+	}
+	if p := spec.RestartPolicy; p != "" && p != corev1.RestartPolicyAlways {
+		errs = append(errs, rulePodRestartPolicy.invalid(at.Child("restartPolicy"), string(p),
+			"remove it; spec.recoveryPolicy says what a failure leads to"))
+	}
+	for i := range spec.EphemeralContainers {
+		errs = append(errs, rulePodEphemeral.invalid(at.Child("ephemeralContainers").Index(i), spec.EphemeralContainers[i].Name,
+			"remove it; use kubectl debug"))
+	}
+	errs = append(errs, validatePodReferences(spec, at)...)
+	errs = append(errs, validatePodSettings(spec, at)...)
+	errs = append(errs, validateContainers(spec, at)...)
+	errs = append(errs, validateVolumes(spec.Volumes, at.Child("volumes"))...)
+	return append(errs, validateScheduling(podScheduling{
+		spec.NodeSelector, spec.Tolerations, spec.Affinity, spec.TopologySpreadConstraints,
+	}, at)...)
+}
+
+func validatePodMetadata(m *workloadv1alpha1.PodMetadata, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	labels := path.Child("labels")
+	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
+		if slices.Contains(names.ReservedLabels(), key) {
+			errs = append(errs, rulePodReservedLabel.invalid(labels.Key(key), m.Labels[key], "remove it, or use another key"))
+		}
+	}
+	errs = append(errs, rulePodMetadata.adopt(validateLabels(m.Labels, labels), "correct it")...)
+
+	annotations := path.Child("annotations")
+	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
+		if slices.Contains(names.ReservedAnnotations(), key) {
+			errs = append(errs, rulePodReservedAnnotation.invalid(annotations.Key(key), m.Annotations[key], "remove it"))
+		}
+	}
+	found := apivalidation.ValidateAnnotations(m.Annotations, annotations)
+	sortByValue(found)
+	return append(errs, rulePodMetadata.adopt(found, "correct it")...)
+}
+
+// validateLabels is apimachinery's ValidateLabels in a fixed order and with the key in the path.
+func validateLabels(labels map[string]string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		at := path.Key(clip(key))
+		errs = append(errs, metav1validation.ValidateLabelName(key, at)...)
+		for _, msg := range validation.IsValidLabelValue(labels[key]) {
+			errs = append(errs, field.Invalid(at, labels[key], msg))
+		}
+	}
+	return errs
+}
+
+func validatePodReferences(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
+	refs := []struct{ field, name string }{
+		{"serviceAccountName", spec.ServiceAccountName},
+		{"priorityClassName", spec.PriorityClassName},
+		{"nodeName", spec.NodeName},
+	}
+	if spec.RuntimeClassName != nil {
+		refs = append(refs, struct{ field, name string }{"runtimeClassName", *spec.RuntimeClassName})
+	}
+	var errs field.ErrorList
+	for _, r := range refs {
+		errs = append(errs, validateReference(r.name, path.Child(r.field))...)
+	}
+	return errs
+}
+
+// validateReference accepts an empty name: nothing is referred to.
+func validateReference(name string, path *field.Path) field.ErrorList {
+	if name == "" || len(apivalidation.NameIsDNSSubdomain(name, false)) == 0 {
+		return nil
+	}
+	return field.ErrorList{rulePodReference.invalid(path, name, "use the object's name: lower case, digits, '-' and '.'")}
+}
+
+func validatePodSettings(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, oneOf(spec.DNSPolicy, path.Child("dnsPolicy"),
+		corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)...)
+	if spec.PreemptionPolicy != nil {
+		errs = append(errs, oneOf(*spec.PreemptionPolicy, path.Child("preemptionPolicy"),
+			corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
+		errs = append(errs, rulePodDNS.required(path.Child("dnsConfig", "nameservers"), "add one, or remove dnsPolicy"))
+	}
+	if d := spec.ActiveDeadlineSeconds; d != nil && *d < 1 {
+		errs = append(errs, rulePodDeadline.invalid(path.Child("activeDeadlineSeconds"), *d, "remove it: Pods that serve have no deadline"))
+	}
+	if c := spec.SecurityContext; c != nil {
+		at := path.Child("securityContext")
+		errs = append(errs, validateID(c.RunAsUser, at.Child("runAsUser"))...)
+		errs = append(errs, validateID(c.RunAsGroup, at.Child("runAsGroup"))...)
+		errs = append(errs, validateID(c.FSGroup, at.Child("fsGroup"))...)
+		for i := range c.SupplementalGroups {
+			errs = append(errs, validateID(&c.SupplementalGroups[i], at.Child("supplementalGroups").Index(i))...)
+		}
+	}
+	return errs
+}
+
+func validateSecurityContext(c *corev1.SecurityContext, path *field.Path) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	errs = append(errs, validateID(c.RunAsUser, path.Child("runAsUser"))...)
+	errs = append(errs, validateID(c.RunAsGroup, path.Child("runAsGroup"))...)
+	if c.Privileged != nil && *c.Privileged && c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation {
+		errs = append(errs, rulePodSecurity.invalid(path.Child("allowPrivilegeEscalation"), false,
+			"remove it, or remove privileged: true"))
+	}
+	return errs
+}
+
+func validateID(id *int64, path *field.Path) field.ErrorList {
+	if id == nil || len(validation.IsValidUserID(*id)) == 0 {
+		return nil
+	}
+	return field.ErrorList{rulePodSecurity.invalid(path, *id, "use a number from 0 to 2147483647")}
+}
+
+// oneOf accepts an empty value: the API server defaults it.
+func oneOf[T ~string](value T, path *field.Path, allowed ...T) field.ErrorList {
+	if value == "" || slices.Contains(allowed, value) {
+		return nil
+	}
+	listed := make([]string, 0, len(allowed))
+	for _, a := range allowed {
+		listed = append(listed, string(a))
+	}
+	return field.ErrorList{rulePodEnum.invalid(path, string(value), "use one of %s, or leave it out", quotedList(listed))}
+}
+
+// sortByValue puts faults that a library found in the order of a map into a fixed one.
+func sortByValue(errs field.ErrorList) {
+	slices.SortStableFunc(errs, func(a, b *field.Error) int {
+		return compareStrings(a.Error(), b.Error())
+	})
+}

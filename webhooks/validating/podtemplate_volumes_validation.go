@@ -1,0 +1,119 @@
+package validating
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	rulePodVolume = newRule(Rule{
+		ID: "pod-volume", Effect: Rejects, Field: "*Template.spec.volumes[]",
+		Says:    "a volume has a DNS-1123 label of its own as name, and one source",
+		Example: "two volumes named models",
+		Fix:     "rename it, or remove one source",
+	})
+	rulePodMount = newRule(Rule{
+		ID: "pod-mount", Effect: Rejects, Field: "*Template.spec.containers[].volumeMounts[]",
+		Says:    "a mount names a volume of the Pod and a path of its own without ':'",
+		Example: "volumeMounts: [{name: model, mountPath: /m}] without that volume",
+		Fix:     "use the volume that the message proposes, or another path",
+	})
+	ruleSubPath = newRule(Rule{
+		ID: "sub-path", Effect: Rejects, Field: "subPath",
+		Says:    "a subPath stays inside its volume: it is relative and holds no '..'",
+		Example: "subPath: ../secrets",
+		Fix:     "use a path below the volume's root",
+	})
+)
+
+func volumeNames(volumes []corev1.Volume) sets.Set[string] {
+	all := sets.New[string]()
+	for i := range volumes {
+		all.Insert(volumes[i].Name)
+	}
+	return all
+}
+
+func claimNames(claims []corev1.PodResourceClaim) sets.Set[string] {
+	all := sets.New[string]()
+	for i := range claims {
+		all.Insert(claims[i].Name)
+	}
+	return all
+}
+
+func validateVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i := range volumes {
+		v, nameAt := &volumes[i], at.Index(i).Child("name")
+		switch {
+		case v.Name == "":
+			errs = append(errs, rulePodVolume.required(nameAt, "name it, for example \"models\""))
+		case len(validation.IsDNS1123Label(v.Name)) > 0:
+			errs = append(errs, rulePodVolume.invalid(nameAt, v.Name, "use lower case, digits and '-'"))
+		case seen.Has(v.Name):
+			errs = append(errs, rulePodVolume.duplicate(nameAt, v.Name, "rename one of the two"))
+		}
+		seen.Insert(v.Name)
+		if n := countSet(v.VolumeSource); n > 1 {
+			errs = append(errs, rulePodVolume.invalid(at.Index(i), v.Name, "keep one of its %d sources", n))
+		}
+	}
+	return errs
+}
+
+func validateMounts(c *corev1.Container, volumes sets.Set[string], at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	paths := sets.New[string]()
+	for i := range c.VolumeMounts {
+		m, mountAt := &c.VolumeMounts[i], at.Child("volumeMounts").Index(i)
+		errs = append(errs, validateVolumeRef(m.Name, volumes, mountAt.Child("name"))...)
+		switch {
+		case m.MountPath == "":
+			errs = append(errs, rulePodMount.required(mountAt.Child("mountPath"), "say where it is mounted"))
+		case strings.Contains(m.MountPath, ":"):
+			errs = append(errs, rulePodMount.invalid(mountAt.Child("mountPath"), m.MountPath, "use a path without ':'"))
+		case paths.Has(m.MountPath):
+			errs = append(errs, rulePodMount.duplicate(mountAt.Child("mountPath"), m.MountPath, "mount one of the two elsewhere"))
+		}
+		paths.Insert(m.MountPath)
+		errs = append(errs, validateSubPath(m.SubPath, mountAt.Child("subPath"))...)
+		errs = append(errs, validateSubPath(m.SubPathExpr, mountAt.Child("subPathExpr"))...)
+		if m.SubPath != "" && m.SubPathExpr != "" {
+			errs = append(errs, ruleSubPath.invalid(mountAt.Child("subPathExpr"), m.SubPathExpr, "keep subPath or subPathExpr"))
+		}
+	}
+	for i := range c.VolumeDevices {
+		errs = append(errs, validateVolumeRef(c.VolumeDevices[i].Name, volumes, at.Child("volumeDevices").Index(i).Child("name"))...)
+	}
+	return errs
+}
+
+func validateVolumeRef(name string, volumes sets.Set[string], at *field.Path) field.ErrorList {
+	if name != "" && volumes.Has(name) {
+		return nil
+	}
+	known := sets.List(volumes)
+	if best, ok := nearest(name, known); ok {
+		return field.ErrorList{rulePodMount.notFound(at, name, "did you mean %q? The volumes are %s", best, quotedList(known))}
+	}
+	return field.ErrorList{rulePodMount.notFound(at, name, "add the volume, or use one of %s", quotedList(known))}
+}
+
+// validateSubPath accepts an empty path: the volume's root.
+func validateSubPath(subPath string, at *field.Path) field.ErrorList {
+	if subPath == "" {
+		return nil
+	}
+	if path.IsAbs(subPath) || slices.Contains(strings.Split(subPath, "/"), "..") {
+		return field.ErrorList{ruleSubPath.invalid(at, subPath, "use a path below the volume's root")}
+	}
+	return nil
+}
