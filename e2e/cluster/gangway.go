@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// InstallOptions of Gangway. The zero value is what is in the repository.
-type InstallOptions struct {
+// GangwayOptions of Gangway. The zero value is what is in the repository.
+type GangwayOptions struct {
 	// ConfigDir is the kustomization to install. Default: config/default.
 	ConfigDir string
 	// Kubectl renders it. Default: bin/assets/kubectl.
@@ -45,7 +46,7 @@ type managerState struct {
 	Env  []string `json:"env"`
 }
 
-func (o *InstallOptions) complete() error {
+func (o *GangwayOptions) complete() error {
 	root, err := RepositoryRoot()
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (o *InstallOptions) complete() error {
 // A nil error promises that the manager reports ready. On a cluster that has
 // Gangway already, the manifests are applied again and the manager is
 // restarted.
-func InstallGangway(ctx context.Context, c *Cluster, o InstallOptions) error {
+func (c *Cluster) InstallGangway(ctx context.Context, o GangwayOptions) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func InstallGangway(ctx context.Context, c *Cluster, o InstallOptions) error {
 	if err := c.state.save(c.dir); err != nil {
 		return err
 	}
-	return c.StartManager(ctx)
+	return c.StartManager(ctx, GangwayOptions{})
 }
 
 func withStderr(err error) error {
@@ -197,8 +198,9 @@ func (c *Cluster) writeManagerKubeconfig(ctx context.Context, cl client.Client, 
 var ErrNotInstalled = errors.New("Gangway is not installed in the cluster") //nolint:staticcheck,revive // A name.
 
 // StartManager starts the manager that InstallGangway set up, and waits until
-// it reports ready. It does nothing when the manager runs.
-func (c *Cluster) StartManager(ctx context.Context) error {
+// it reports ready. It does nothing when the manager runs. Of o, Manager and
+// Args count: another program, more arguments, for this one run.
+func (c *Cluster) StartManager(ctx context.Context, o GangwayOptions) error {
 	m := c.state.Manager
 	if m == nil {
 		return ErrNotInstalled
@@ -206,7 +208,7 @@ func (c *Cluster) StartManager(ctx context.Context) error {
 	if p := c.state.process(managerName); p != nil && p.alive() {
 		return nil
 	}
-	l, err := c.launch(managerName, m.Path, m.Args, m.Env, address(c.state.Ports[webhookPort]))
+	l, err := c.launch(managerName, cmp.Or(o.Manager, m.Path), slices.Concat(m.Args, o.Args), m.Env, address(c.state.Ports[webhookPort]))
 	if err != nil {
 		return err
 	}

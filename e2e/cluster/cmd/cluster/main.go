@@ -126,7 +126,7 @@ func statusCommand(o *cluster.Options) *cobra.Command {
 }
 
 func installCommand(o *cluster.Options) *cobra.Command {
-	var in cluster.InstallOptions
+	var in cluster.GangwayOptions
 	cmd := &cobra.Command{
 		Use:   "install [-- MANAGER-ARGS...]",
 		Short: "Install Gangway from config/default and run its manager on this machine",
@@ -137,7 +137,7 @@ func installCommand(o *cluster.Options) *cobra.Command {
 				return fmt.Errorf("%w; start one with `bin/cluster up`", err)
 			}
 			in.Args = args
-			if err := cluster.InstallGangway(cmd.Context(), c, in); err != nil {
+			if err := c.InstallGangway(cmd.Context(), in); err != nil {
 				return err
 			}
 			cmd.Printf("Gangway is installed, its manager is ready after %.1fs; its log is %s\n", time.Since(begin).Seconds(), relative(c.ManagerLog()))
@@ -164,7 +164,7 @@ func managerCommand(o *cluster.Options) *cobra.Command {
 		})
 	}
 	run("start", "Start it and wait until it is ready", func(ctx context.Context, c *cluster.Cluster) error {
-		return c.StartManager(ctx)
+		return c.StartManager(ctx, cluster.GangwayOptions{})
 	})
 	run("stop", "Stop it gracefully", func(_ context.Context, c *cluster.Cluster) error { return c.StopManager() })
 	run("kill", "Kill it with SIGKILL", func(_ context.Context, c *cluster.Cluster) error {
