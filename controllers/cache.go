@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -15,9 +16,11 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/gangway-serving/gangway/plan/names"
+	"github.com/gangway-serving/gangway/plan/vllm"
 )
 
 // CacheOptions keep the informers to what is used: objects with Gangway's labels, without managed
@@ -37,8 +40,15 @@ func CacheOptions() cache.Options {
 		},
 		NewInformer: func(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 			// ByObject cannot name a type whose CRD may be missing.
-			if _, ok := obj.(*schedulingv1beta1.PodGroup); ok {
+			switch o := obj.(type) {
+			case *schedulingv1beta1.PodGroup:
 				lw = selecting(lw, ofModelServing)
+			case *gatewayv1.HTTPRoute:
+				lw = selecting(lw, managed)
+			case *unstructured.Unstructured:
+				if o.GroupVersionKind() == vllm.ServiceMonitorKind() {
+					lw = selecting(lw, managed)
+				}
 			}
 			return toolscache.NewSharedIndexInformer(lw, obj, resync, indexers)
 		},
@@ -83,6 +93,18 @@ func taintsAndReadiness(obj any) (any, error) {
 			kept.Status.Conditions = append(kept.Status.Conditions, c)
 		}
 	}
+	return kept, nil
+}
+
+// phaseOnly keeps of a PersistentVolumeClaim what tells whether it is bound.
+func phaseOnly(obj any) (any, error) {
+	pvc, ok := obj.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return obj, nil
+	}
+	kept := &corev1.PersistentVolumeClaim{TypeMeta: pvc.TypeMeta}
+	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pvc.Namespace, pvc.Name, pvc.UID, pvc.ResourceVersion
+	kept.Status.Phase = pvc.Status.Phase
 	return kept, nil
 }
 

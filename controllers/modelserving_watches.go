@@ -20,7 +20,6 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/controllers/apply"
 	"github.com/gangway-serving/gangway/controllers/gather"
-	"github.com/gangway-serving/gangway/plan/route"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -28,7 +27,7 @@ import (
 // a group become Ready one after the other, and one pass for all of them is enough.
 const settle = 50 * time.Millisecond
 
-func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilities) error {
+func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilities, routes *routes) error {
 	indexer := mgr.GetFieldIndexer()
 	if err := gather.Index(context.Background(), indexer); err != nil {
 		return err
@@ -39,9 +38,7 @@ func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilitie
 			Cache: mgr.GetCache(),
 			Live:  mgr.GetAPIReader(),
 			Gang:  gangSupport(capabilities),
-			Route: func(_ context.Context, ms *workloadv1alpha1.ModelServing) (route.Input, error) {
-				return route.ForModelServing(ms), nil
-			},
+			Route: routes.ForModelServing,
 		},
 		writer: &apply.Writer{
 			Client:   mgr.GetClient(),
@@ -53,7 +50,7 @@ func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilitie
 		failures: opts.backoff(),
 	}
 	all := enqueueAllModelServings(mgr.GetCache())
-	c, err := builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr).
 		Named(modelServingController).
 		For(&workloadv1alpha1.ModelServing{}).
 		Watches(&corev1.Pod{}, enqueueOwner(), builder.WithPredicates(podPredicate())).
@@ -61,11 +58,12 @@ func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilitie
 		Watches(&appsv1.ControllerRevision{}, enqueueOwner(), builder.WithPredicates(changedPredicate())).
 		Watches(&corev1.Node{}, enqueueTerminatingOn(mgr.GetCache()), builder.WithPredicates(nodePredicate())).
 		WatchesRawSource(capabilities.Changes(all, PodGroups)).
-		WithOptions(opts.controller()).
-		Build(r)
+		WithOptions(opts.controller())
+	c, err := routes.watch(b, routedModelServings).Build(r)
 	if err != nil {
 		return err
 	}
+	routes.watchLater(c, routedModelServings)
 	capabilities.OnArrival(PodGroups, func(ctx context.Context) error {
 		if err := gather.IndexPodGroups(ctx, indexer); err != nil {
 			return err

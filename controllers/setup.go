@@ -3,6 +3,7 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -68,8 +69,15 @@ func (o Options) controller() controller.Options {
 func SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	opts = opts.withDefaults()
 	capabilities := NewCapabilities(mgr.GetAPIReader())
-	if err := setupModelServing(mgr, opts, capabilities); err != nil {
+	routes, err := newRoutes(context.Background(), mgr, capabilities)
+	if err != nil {
+		return err
+	}
+	if err := setupModelServing(mgr, opts, capabilities, routes); err != nil {
 		return fmt.Errorf("set up the ModelServing controller: %w", err)
+	}
+	if err := setupVLLMService(mgr, opts, capabilities, routes); err != nil {
+		return fmt.Errorf("set up the VLLMService controller: %w", err)
 	}
 	return capabilities.SetupWithManager(mgr, controller.Options{SkipNameValidation: ptr.To(opts.SkipNameValidation)})
 }
