@@ -54,6 +54,16 @@ type ModelServingStatus struct {
 	// +listType=atomic
 	Recoveries []RecoveryStatus `json:"recoveries,omitempty"`
 
+	// Removals are the units that Gangway has decided to delete and of which something is left.
+	// They tell its own deletions from everybody else's.
+	// +optional
+	// +listType=atomic
+	Removals []RemovalStatus `json:"removals,omitempty"`
+
+	// SurgeReplicas is the number of ServingGroups above spec.replicas that a rollout has asked for.
+	// +optional
+	SurgeReplicas int32 `json:"surgeReplicas,omitempty"`
+
 	// Address is the URL of the model, once its route is accepted.
 	// +optional
 	Address string `json:"address,omitempty"`
@@ -70,7 +80,7 @@ type RoleStatus struct {
 	// Name of the role.
 	Name string `json:"name"`
 
-	// Replicas that exist.
+	// Replicas that exist: all of their Pods are there.
 	Replicas int32 `json:"replicas"`
 
 	// ReadyReplicas are those whose Pods are all there and Ready.
@@ -100,4 +110,31 @@ type RecoveryStatus struct {
 	// first recreated; progressDeadlineSeconds counts from here.
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
+
+	// Revision is the name of the ControllerRevision that the unit had, and has again if it is
+	// protected from the rollout.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// Lost is true while a Pod that somebody else deleted waits for the unit's next recovery.
+	// +optional
+	Lost bool `json:"lost,omitempty"`
+}
+
+// RemovalStatus is the memory of a deletion that Gangway has decided on. It is written before the
+// first of the Pods is deleted, and goes when the last of them is gone.
+type RemovalStatus struct {
+	// Group is the name of the ServingGroup.
+	Group string `json:"group"`
+
+	// RoleID is the role replica. Empty: the whole group, with its PodGroup.
+	// +optional
+	RoleID string `json:"roleID,omitempty"`
+
+	// Pod is the name of the Pod. Empty: all Pods of the unit.
+	// +optional
+	Pod string `json:"pod,omitempty"`
+
+	// CreatedUntil is the creationTimestamp of the youngest object that goes. Younger ones stay.
+	CreatedUntil metav1.Time `json:"createdUntil"`
 }
