@@ -1,0 +1,78 @@
+package controllers_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// network is the manager's way to the API server. It writes down the manager's writes, and can be
+// cut after a number of them, as when the manager's machine dies.
+type network struct {
+	mu      sync.Mutex
+	written []string
+	left    int
+	cut     chan struct{}
+}
+
+var errCut = errors.New("the network of this manager is cut")
+
+// cutAfter cuts the network once n more writes have reached the API server; the channel then closes.
+func (n *network) cutAfter(writes int) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.left, n.cut = writes, make(chan struct{})
+	return n.cut
+}
+
+// mend makes the network whole again.
+func (n *network) mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = nil
+}
+
+// writes are the writes so far, without Events.
+func (n *network) writes() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.written)
+}
+
+// admit says whether a request gets through.
+func (n *network) admit(req *http.Request) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cut != nil {
+		select {
+		case <-n.cut:
+			return false
+		default:
+		}
+	}
+	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/events") {
+		return true
+	}
+	n.written = append(n.written, req.Method+" "+req.URL.Path)
+	if n.cut != nil {
+		if n.left--; n.left <= 0 {
+			close(n.cut)
+		}
+	}
+	return true
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if !n.admit(req) {
+			return nil, errCut
+		}
+		return next.RoundTrip(req)
+	})
+}
