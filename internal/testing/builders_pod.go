@@ -75,7 +75,13 @@ func (w *PodWrapper) Ready(t time.Time) *PodWrapper {
 	}
 	w.condition(corev1.PodReady, corev1.ConditionTrue, t)
 	w.condition(corev1.ContainersReady, corev1.ConditionTrue, t)
-	w.containers(true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(t)}})
+	for i := range w.Status.ContainerStatuses {
+		s := &w.Status.ContainerStatuses[i]
+		s.Ready = true
+		if s.State.Running == nil {
+			s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(t)}}
+		}
+	}
 	return w
 }
 
