@@ -137,4 +137,3 @@ func established(ctx context.Context, cl client.Client, names []string) error {
 	}
 	return nil
 }
-

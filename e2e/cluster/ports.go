@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -10,14 +11,19 @@ const loopback = "127.0.0.1"
 
 // freePorts gives n different ports that nothing listens on. All are held until
 // the last is found, so that none is given twice.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, 0, n)
+func freePorts(n int) (ports []int, err error) {
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			err = errors.Join(err, l.Close())
+		}
+	}()
 	for range n {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 		if err != nil {
 			return nil, fmt.Errorf("find a free port on %s: %w", loopback, err)
 		}
-		defer l.Close() //nolint:errcheck // Nothing was written.
+		held = append(held, l)
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
