@@ -37,7 +37,7 @@ func (c *Cluster) launch(name, path string, args, env []string, addr string) (*l
 
 	cmd := exec.Command(path, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(append(os.Environ(), env...), markerVariable+"="+c.dir)
+	cmd.Env = append(append(os.Environ(), env...), MarkerVariable+"="+c.dir)
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	// A session of its own: the terminal's Ctrl-C is for this command only.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// markerVariable is set in the environment of every process of a cluster, to
+// MarkerVariable is set in the environment of every process of a cluster, to
 // its state directory. It finds the processes of a start that was killed before
 // it could write them down.
-const markerVariable = "GANGWAY_CLUSTER"
+const MarkerVariable = "GANGWAY_CLUSTER"
 
 // identity tells one process from every other one that ever had its pid.
 type identity struct {
@@ -125,7 +125,7 @@ func (id identity) gone(d time.Duration) bool {
 // marked lists the live processes whose environment carries the marker of
 // stateDir. Processes of other users are not looked at.
 func marked(stateDir string) []identity {
-	want := []byte(markerVariable + "=" + stateDir)
+	want := []byte(MarkerVariable + "=" + stateDir)
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return nil

@@ -115,8 +115,8 @@ func TestStopSparesAProcessThatOnlyHasTheSamePID(t *testing.T) {
 
 func TestMarkedFindsTheProcessesOfOneStateDirectory(t *testing.T) {
 	dir := t.TempDir()
-	mine := sleeper(t, false, markerVariable+"="+dir)
-	sleeper(t, false, markerVariable+"="+dir+"/other")
+	mine := sleeper(t, false, MarkerVariable+"="+dir)
+	sleeper(t, false, MarkerVariable+"="+dir+"/other")
 	sleeper(t, false)
 	if diff := cmp.Diff([]identity{mine}, marked(dir)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -14,8 +14,11 @@ var schedulerConf []byte
 const (
 	serviceCIDR    = "10.96.0.0/16"
 	firstServiceIP = "10.96.0.1"
-	podCIDR        = "10.244.0.0/16"
 )
+
+// PodCIDR is where the addresses of the simulated Pods come from. Nothing
+// answers there unless somebody makes it.
+const PodCIDR = "10.244.0.0/16"
 
 // The programs of a cluster, in the order in which they start.
 const (
@@ -123,7 +126,7 @@ func command(name, dir string, ports map[string]int, stageFiles []string) (args 
 			"--kubeconfig=" + in(kubeconfigFile),
 			"--manage-all-nodes=true",
 			"--node-lease-duration-seconds=40",
-			"--cidr=" + podCIDR,
+			"--cidr=" + PodCIDR,
 			"--node-ip=" + loopback,
 			"--server-address=" + address(port),
 		}
