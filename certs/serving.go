@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 var (
@@ -54,19 +55,41 @@ func (s *serving) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // ReadyCheck answers nil when a TLS client that trusts the CA is served the current certificate at
 // address, and the configurations have carried that CA. An address without a host is asked on loopback.
+// Probes do not show reasons, so what keeps the server from being ready is logged when it changes.
 func (c *Certificates) ReadyCheck(address string) healthz.Checker {
+	logger := log.Log.WithName("webhook-serving")
+	var mu sync.Mutex
+	last := ""
 	return func(req *http.Request) error {
-		c.serving.mu.RLock()
-		current, roots, trusted := c.serving.current, c.serving.roots, c.serving.trusted
-		c.serving.mu.RUnlock()
+		err := c.ready(req, address)
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
-		case current == nil:
-			return errNoCertificate
-		case !trusted:
-			return errNotTrusted
+		case err != nil && err.Error() != last:
+			last = err.Error()
+			logger.Info("Not ready", "reason", last)
+		case err == nil && last != readiness:
+			last = readiness
+			logger.Info("Ready")
 		}
-		return handshake(req, dialable(address), c.serving.host, current, roots)
+		return err
 	}
+}
+
+// readiness is in the place of a reason while there is none.
+const readiness = "ready"
+
+func (c *Certificates) ready(req *http.Request, address string) error {
+	c.serving.mu.RLock()
+	current, roots, trusted := c.serving.current, c.serving.roots, c.serving.trusted
+	c.serving.mu.RUnlock()
+	switch {
+	case current == nil:
+		return errNoCertificate
+	case !trusted:
+		return errNotTrusted
+	}
+	return handshake(req, dialable(address), c.serving.host, current, roots)
 }
 
 // handshake asks the server as an API server would. A server that presents another certificate than
