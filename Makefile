@@ -10,7 +10,7 @@ ASSETS := $(CURDIR)/bin/assets
 export KUBEBUILDER_ASSETS ?= $(ASSETS)
 
 CONTROL_PLANE := etcd kube-apiserver kubectl
-PROGRAMS := $(CONTROL_PLANE) kube-controller-manager vc-scheduler vc-controller-manager kwok
+PROGRAMS := $(CONTROL_PLANE) kube-controller-manager kube-scheduler vc-scheduler vc-controller-manager kwok
 
 # Packages whose tests start an API server; every other one is a unit test.
 ENVTEST := ./certs/... ./controllers/... ./webhooks

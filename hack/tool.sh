@@ -16,7 +16,7 @@ command -v go >/dev/null || fail "go is not on the PATH; install Go 1.26 (https:
 where() {
   case $1 in
     etcd) echo etcd go.etcd.io/etcd/server/v3 . ;;
-    kube-apiserver | kube-controller-manager | kubectl)
+    kube-apiserver | kube-controller-manager | kube-scheduler | kubectl)
       echo kubernetes k8s.io/kubernetes "k8s.io/kubernetes/cmd/$1" ;;
     vc-scheduler) echo volcano volcano.sh/volcano volcano.sh/volcano/cmd/scheduler ;;
     vc-controller-manager) echo volcano volcano.sh/volcano volcano.sh/volcano/cmd/controller-manager ;;

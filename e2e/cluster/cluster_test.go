@@ -151,7 +151,7 @@ func TestUpNamesWhatIsMissing(t *testing.T) {
 	bin, manifests := t.TempDir(), t.TempDir()
 	o := Options{StateDir: t.TempDir(), BinDir: bin, ManifestDir: manifests}
 	_, _, err := Up(t.Context(), o)
-	want := bin + " is missing etcd, kube-apiserver, kube-controller-manager, vc-controller-manager, vc-scheduler, kwok: build with `make tools`"
+	want := bin + " is missing etcd, kube-apiserver, kube-controller-manager, kube-scheduler, vc-controller-manager, vc-scheduler, kwok: build with `make tools`"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant %s", err, want)
 	}

@@ -1,6 +1,6 @@
 // Package cluster starts and stops a real Kubernetes on this machine: etcd,
-// kube-apiserver, kube-controller-manager and Volcano as host processes on
-// loopback, and Nodes that kwok simulates. Nothing of it needs a container
+// kube-apiserver, kube-controller-manager, kube-scheduler and Volcano as host
+// processes on loopback, and Nodes that kwok simulates. Nothing of it needs a container
 // runtime.
 //
 // The processes outlive the one that started them. What is needed to find them

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -109,7 +108,7 @@ func (c *Cluster) InstallGangway(ctx context.Context, o GangwayOptions) error {
 	}
 	c.state.Manager = &managerState{
 		Path: o.Manager,
-		Args: slices.Concat(containerArgs(deployment), c.managerArgs(), o.Args),
+		Args: slices.Concat(containerArgs(deployment), c.managerArgs(deployment.Namespace), o.Args),
 		Env:  []string{"POD_NAMESPACE=" + deployment.Namespace, "POD_NAME=" + managerName + "-local"},
 	}
 	if err := c.state.save(c.dir); err != nil {
@@ -162,11 +161,12 @@ func containerArgs(d *appsv1.Deployment) []string {
 }
 
 // managerArgs are those that differ from one machine to the next.
-func (c *Cluster) managerArgs() []string {
+func (c *Cluster) managerArgs(namespace string) []string {
 	return []string{
 		"--kubeconfig=" + filepath.Join(c.dir, managerKubeconfigFile),
-		"--webhook-bind-address=" + loopback,
-		"--webhook-port=" + strconv.Itoa(c.state.Ports[webhookPort]),
+		"--namespace=" + namespace,
+		"--webhook-bind-address=" + address(c.state.Ports[webhookPort]),
+		"--webhook-host=" + loopback,
 		"--metrics-bind-address=" + address(c.state.Ports[metricsPort]),
 		"--health-probe-bind-address=" + address(c.state.Ports[healthPort]),
 		"--cert-mode=self-managed",

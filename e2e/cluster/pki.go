@@ -105,6 +105,7 @@ const (
 	kubeconfigFile        = "kubeconfig"
 	managerKubeconfigFile = "kubeconfig-gangway"
 	kcmKubeconfigFile     = "pki/kube-controller-manager.kubeconfig"
+	ksKubeconfigFile      = "pki/kube-scheduler.kubeconfig"
 	caFile                = "pki/ca.crt"
 	serverCertFile        = "pki/apiserver.crt"
 	serverKeyFile         = "pki/apiserver.key"
@@ -112,8 +113,8 @@ const (
 )
 
 // writePKI makes the CA, the server's certificate, the key that signs
-// ServiceAccount tokens, and a kubeconfig each for the administrator and the
-// controller manager.
+// ServiceAccount tokens, and a kubeconfig each for the administrator, the
+// controller manager and the scheduler.
 func writePKI(dir string, apiServer int) error {
 	ca, err := newAuthority()
 	if err != nil {
@@ -140,6 +141,7 @@ func writePKI(dir string, apiServer int) error {
 	for file, subject := range map[string]pkix.Name{
 		kubeconfigFile:    {CommonName: "admin", Organization: []string{"system:masters"}},
 		kcmKubeconfigFile: {CommonName: "system:kube-controller-manager"},
+		ksKubeconfigFile:  {CommonName: "system:kube-scheduler"},
 	} {
 		cert, key, err := ca.issue(subject)
 		if err != nil {

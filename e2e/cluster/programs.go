@@ -22,25 +22,25 @@ const PodCIDR = "10.244.0.0/16"
 
 // The programs of a cluster, in the order in which they start.
 const (
-	etcdName       = "etcd"
-	apiServerName  = "kube-apiserver"
-	kcmName        = "kube-controller-manager"
-	volcanoCMName  = "vc-controller-manager"
-	schedulerName  = "vc-scheduler"
-	kwokName       = "kwok"
-	managerName    = "gangway"
-	etcdPeerPort   = "etcd-peer"
-	webhookPort    = "gangway-webhook"
-	metricsPort    = "gangway-metrics"
-	healthPort     = "gangway-health"
-	volcanoCMProbe = "vc-controller-manager"
+	etcdName        = "etcd"
+	apiServerName   = "kube-apiserver"
+	kcmName         = "kube-controller-manager"
+	ksName          = "kube-scheduler"
+	volcanoCMName   = "vc-controller-manager"
+	vcSchedulerName = "vc-scheduler"
+	kwokName        = "kwok"
+	managerName     = "gangway"
+	etcdPeerPort    = "etcd-peer"
+	webhookPort     = "gangway-webhook"
+	metricsPort     = "gangway-metrics"
+	healthPort      = "gangway-health"
 )
 
-var programs = []string{etcdName, apiServerName, kcmName, volcanoCMName, schedulerName, kwokName}
+var programs = []string{etcdName, apiServerName, kcmName, ksName, volcanoCMName, vcSchedulerName, kwokName}
 
 // portNames lists what gets a port of its own.
 var portNames = []string{
-	etcdName, etcdPeerPort, apiServerName, kcmName, volcanoCMProbe, schedulerName, kwokName,
+	etcdName, etcdPeerPort, apiServerName, kcmName, ksName, volcanoCMName, vcSchedulerName, kwokName,
 	webhookPort, metricsPort, healthPort,
 }
 
@@ -98,6 +98,15 @@ func command(name, dir string, ports map[string]int, stageFiles []string) (args 
 			"--kube-api-qps=200", "--kube-api-burst=400",
 			"--profiling=false",
 		}, port
+	case ksName:
+		return []string{
+			"--kubeconfig=" + in(ksKubeconfigFile),
+			"--bind-address=" + loopback,
+			"--secure-port=" + strconv.Itoa(port),
+			"--cert-dir=" + in("pki"),
+			"--leader-elect=false",
+			"--profiling=false",
+		}, port
 	case volcanoCMName:
 		return []string{
 			"--kubeconfig=" + in(kubeconfigFile),
@@ -107,7 +116,7 @@ func command(name, dir string, ports map[string]int, stageFiles []string) (args 
 			"--kube-api-qps=200", "--kube-api-burst=400",
 			"--logtostderr=true",
 		}, port
-	case schedulerName:
+	case vcSchedulerName:
 		return []string{
 			"--kubeconfig=" + in(kubeconfigFile),
 			"--leader-elect=false",

@@ -75,7 +75,12 @@ func (c *Cluster) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := p.phase("kube-controller-manager", func() error { return run(kcmName, probe(kcmName, "https", "/healthz")) }); err != nil {
+	if err := p.phase("kube-controller-manager, kube-scheduler", func() error {
+		if err := run(kcmName, probe(kcmName, "https", "/healthz")); err != nil {
+			return err
+		}
+		return run(ksName, probe(ksName, "https", "/healthz"))
+	}); err != nil {
 		return err
 	}
 	for _, name := range manifestNames {
@@ -94,7 +99,7 @@ func (c *Cluster) start(ctx context.Context, o Options) error {
 		if err := run(volcanoCMName, probe(volcanoCMName, "http", "/healthz")); err != nil {
 			return err
 		}
-		return run(schedulerName, probe(schedulerName, "http", "/healthz"))
+		return run(vcSchedulerName, probe(vcSchedulerName, "http", "/healthz"))
 	}); err != nil {
 		return err
 	}
