@@ -13,25 +13,25 @@ import (
 var (
 	ruleListenerProtocol = newRule(Rule{
 		ID: "listener-protocol", Effect: Rejects, Field: "spec.gatewayRef.sectionName",
-		Says:    "the listener speaks HTTP or HTTPS",
+		Says:    "the listener must speak HTTP or HTTPS",
 		Example: "sectionName of a TCP listener",
 		Fix:     "name one of the Gateway's HTTP or HTTPS listeners",
 	})
 	ruleListenerAdmits = newRule(Rule{
 		ID: "listener-admits", Effect: Rejects, Field: "spec.gatewayRef.sectionName",
-		Says:    "the listener's allowedRoutes admit HTTPRoutes of this namespace",
+		Says:    "the listener's allowedRoutes must admit HTTPRoutes of this namespace",
 		Example: "a Gateway in another namespace whose allowedRoutes are unset (same namespace only)",
 		Fix:     "have the Gateway's owner admit the namespace, label the namespace as its selector asks, or name another listener",
 	})
 	ruleListenerHost = newRule(Rule{
 		ID: "listener-host", Effect: Rejects, Field: "spec.gatewayRef.host",
-		Says:    "the host is within the listener's hostname",
+		Says:    "the host must be within the listener's hostname",
 		Example: "host: llm.other.com on a listener with hostname *.example.com",
 		Fix:     "use a host that the listener serves, or name another listener",
 	})
 	ruleGatewayRequired = newRule(Rule{
 		ID: "gateway-required", Effect: Rejects, Field: "spec.gatewayRef",
-		Says:    "with --require-gateway the Gateway and its listener exist before they are referred to",
+		Says:    "with --require-gateway the Gateway and its listener must exist before they are referred to",
 		Example: "gatewayRef to a Gateway that is not there yet, with --require-gateway",
 		Fix:     "create the Gateway first, or correct the name",
 	})
@@ -87,14 +87,14 @@ func validateGateway(written refFields, in route.Input, s Surroundings) (field.E
 	case Unknown:
 		return nil, []Warning{warnGatewayUnchecked.warn(path, "look at the condition RouteReady of the object")}
 	}
-	if s.GatewayHidden || !written.complete() || judgeHost(written.host) != "" {
+	if s.GatewayHidden || len(validateRef(written, path)) > 0 {
 		return nil, nil
 	}
 	r := route.Resolve(*in.Ref, s.Gateway, in.Owner.Namespace, s.NamespaceLabels)
 	errs, warnings := judgeResolution(r, written, s, path)
 	if len(errs) == 0 && len(s.Claims) > 0 {
-		warnings = append(warnings, warnHostClaimed.warn(path.Child("host"), "%s claims %q: use another host or listener",
-			claimants(s.Claims, in.Owner.Namespace), clip(written.host)))
+		warnings = append(warnings, warnHostClaimed.warn(path.Child("host"), "%q is claimed by %s: use another host or listener",
+			clip(written.host), claimants(s.Claims, in.Owner.Namespace)))
 	}
 	return errs, warnings
 }

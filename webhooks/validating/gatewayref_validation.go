@@ -17,31 +17,31 @@ import (
 var (
 	ruleRefName = newRule(Rule{
 		ID: "gateway-name", Effect: Rejects, Field: "spec.gatewayRef.{name,namespace}",
-		Says:    "gatewayRef names an existing Gateway, by a DNS-1123 subdomain and the label of its namespace",
+		Says:    "gatewayRef must name a Gateway: by a DNS-1123 subdomain, and its namespace by a DNS-1123 label",
 		Example: "gatewayRef without name",
 		Fix:     "give the name that kubectl get gateways -A shows",
 	})
 	ruleRefSection = newRule(Rule{
 		ID: "gateway-section", Effect: Rejects, Field: "spec.gatewayRef.sectionName",
-		Says:    "gatewayRef names one listener of the Gateway, by a DNS-1123 subdomain",
+		Says:    "gatewayRef must name one listener of the Gateway, by a DNS-1123 subdomain",
 		Example: "gatewayRef without sectionName",
 		Fix:     "give the name of a listener in the Gateway's spec.listeners",
 	})
 	ruleRefHost = newRule(Rule{
 		ID: "gateway-host", Effect: Rejects, Field: "spec.gatewayRef.host",
-		Says:    "host is a DNS name in lower case, in which \"*.\" may stand first",
+		Says:    "host must be a DNS name in lower case, in which \"*.\" may stand first",
 		Example: "host: https://llm.example.com:443",
 		Fix:     "use the bare name, as the message proposes",
 	})
 	ruleRefRole = newRule(Rule{
 		ID: "gateway-role", Effect: Rejects, Field: "spec.gatewayRef.role",
-		Says:    "role names the role whose entry Pods get the traffic",
+		Says:    "role must name the role whose entry Pods get the traffic",
 		Example: "role: prefil",
 		Fix:     "use the name that the message proposes, or leave it out for the first role",
 	})
 	ruleRefPort = newRule(Rule{
 		ID: "gateway-port", Effect: Rejects, Field: "spec.gatewayRef.port",
-		Says:    "port is a container port that the role's entry template exposes",
+		Says:    "port must be a container port that the role's entry template exposes",
 		Example: "port: 9000 with containerPort: 8000",
 		Fix:     "use one of the ports that the message lists, or add the containerPort",
 	})
@@ -50,10 +50,6 @@ var (
 // refFields are what the gatewayRefs of both kinds have in common, as the user wrote them.
 type refFields struct {
 	name, namespace, sectionName, host string
-}
-
-func (r refFields) complete() bool {
-	return r.name != "" && r.sectionName != "" && r.host != ""
 }
 
 func validateRef(ref refFields, path *field.Path) field.ErrorList {
@@ -107,7 +103,7 @@ func judgeHost(host string) string {
 	case strings.Contains(strings.TrimPrefix(bare, "*."), "*"):
 		return "\"*\" may only be the whole first label, as in \"*.example.com\""
 	case len(bare) > validation.DNS1123SubdomainMaxLength:
-		return "remove " + strconv.Itoa(len(bare)-validation.DNS1123SubdomainMaxLength) + " characters: a DNS name has at most 253"
+		return "remove " + characters(len(bare)-validation.DNS1123SubdomainMaxLength) + ": a DNS name has at most 253"
 	default:
 		return "use labels of a-z, 0-9 and '-', each at most 63 characters long, separated by '.', for example \"llm.example.com\""
 	}
@@ -157,7 +153,7 @@ func validateRefTarget(ms *workloadv1alpha1.ModelServing, path *field.Path) fiel
 	}
 	role, i := findRole(ms, name)
 	if role == nil {
-		return field.ErrorList{ruleRefRole.notFound(path.Child("role"), name, "%s, or leave it out for %q", chooseRole(name, roles), clip(roles[0]))}
+		return field.ErrorList{ruleRefRole.notFound(path.Child("role"), name, "leave it out for %q, or correct it: %s", clip(roles[0]), chooseRole(name, roles))}
 	}
 	if ref.Port == nil {
 		return nil

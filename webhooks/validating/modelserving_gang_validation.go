@@ -13,7 +13,7 @@ import (
 var (
 	ruleGangRole = newRule(Rule{
 		ID: "gang-role", Effect: Rejects, Field: "spec.template.gangPolicy.minRoleReplicas[]",
-		Says:    "minRoleReplicas names roles that exist",
+		Says:    "minRoleReplicas must name roles that exist",
 		Example: "minRoleReplicas: {prefil: 2}",
 		Fix:     "use the name that the message proposes",
 	})
@@ -25,7 +25,7 @@ var (
 	})
 	ruleGangAboveReplicas = newRule(Rule{
 		ID: "gang-above-replicas", Effect: Rejects, Field: "spec.template.gangPolicy.minRoleReplicas[]",
-		Says:    "a gang cannot need more replicas of a role than the role has",
+		Says:    "a gang must not need more replicas of a role than the role has",
 		Example: "minRoleReplicas: {prefill: 5} with replicas: 4",
 		Fix:     "lower the one or raise the other, as the message says",
 	})
@@ -37,7 +37,7 @@ var (
 	})
 	ruleTopologyTier = newRule(Rule{
 		ID: "topology-tier", Effect: Rejects, Field: "spec.template.networkTopology.*",
-		Says:    "highestTierAllowed and highestTierName exclude each other, and a tier is 0 or more",
+		Says:    "a topology has highestTierAllowed, of 0 or more, or highestTierName, not both",
 		Example: "highestTierAllowed: 2 and highestTierName: rack",
 		Fix:     "keep one of the two",
 	})

@@ -14,7 +14,7 @@ import (
 var (
 	ruleName = newRule(Rule{
 		ID: "name", Effect: Rejects, Field: "metadata.name",
-		Says:    "a DNS-1035 label starts with a letter and holds only a-z, 0-9 and '-', since Pods and Services are named after it",
+		Says:    "must be a DNS-1035 label, which starts with a letter and holds only a-z, 0-9 and '-', since Pods and Services are named after it",
 		Example: "name: llama-3.1",
 		Fix:     "write dots as '-'; put a letter first",
 	})
@@ -47,7 +47,7 @@ func shorten(l names.Length) string {
 	if l.Role != "" {
 		where = fmt.Sprintf("this name or from the role's name %q", clip(l.Role))
 	}
-	return fmt.Sprintf("%q would have %d: remove %d characters from %s", clip(l.Name), len(l.Name), l.Excess, where)
+	return fmt.Sprintf("%q would have %d: remove %s from %s", clip(l.Name), len(l.Name), characters(l.Excess), where)
 }
 
 // isDNS1035Shaped is true for a DNS-1035 label of any length.
@@ -80,4 +80,11 @@ func dns1035From(name string) string {
 		return "m" + label
 	}
 	return label
+}
+
+func characters(n int) string {
+	if n == 1 {
+		return "1 character"
+	}
+	return fmt.Sprintf("%d characters", n)
 }

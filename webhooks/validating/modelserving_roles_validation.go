@@ -13,19 +13,19 @@ const MaxRoleName = 12
 var (
 	ruleRoles = newRule(Rule{
 		ID: "roles", Effect: Rejects, Field: "spec.template.roles",
-		Says:    "a ServingGroup has one role or more",
+		Says:    "a ServingGroup must have one role or more",
 		Example: "roles: []",
 		Fix:     "add a role",
 	})
 	ruleRoleName = newRule(Rule{
 		ID: "role-name", Effect: Rejects, Field: "spec.template.roles[].name",
-		Says:    "a role's name is a DNS-1035 label of at most 12 characters: it starts with a letter and holds only a-z, 0-9 and '-'",
+		Says:    "must be a DNS-1035 label of at most 12 characters, which starts with a letter and holds only a-z, 0-9 and '-'",
 		Example: "name: Prefill",
 		Fix:     "rename the role as the message proposes",
 	})
 	ruleRoleUnique = newRule(Rule{
 		ID: "role-unique", Effect: Rejects, Field: "spec.template.roles[].name",
-		Says:    "each role has a name of its own",
+		Says:    "each role must have a name of its own",
 		Example: "two roles named prefill",
 		Fix:     "rename one, or raise replicas instead",
 	})
@@ -43,7 +43,7 @@ var (
 	})
 	ruleWorkerTemplate = newRule(Rule{
 		ID: "worker-template", Effect: Rejects, Field: "spec.template.roles[].workerTemplate",
-		Says:    "workers are made from a template",
+		Says:    "workers must have a template to be made from",
 		Example: "workerReplicas: 1 without workerTemplate",
 		Fix:     "add workerTemplate, or set workerReplicas to 0",
 	})
@@ -113,7 +113,7 @@ func validateRoleName(name string, path *field.Path) field.ErrorList {
 		errs = append(errs, ruleRoleName.invalid(path, name, "rename it, for example to %q", dns1035From(name)))
 	}
 	if tooMany := len(name) - MaxRoleName; tooMany > 0 {
-		errs = append(errs, ruleRoleName.invalid(path, name, "remove %d characters", tooMany))
+		errs = append(errs, ruleRoleName.invalid(path, name, "remove %s", characters(tooMany)))
 	}
 	return errs
 }

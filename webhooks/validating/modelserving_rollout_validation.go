@@ -26,7 +26,7 @@ var (
 	})
 	rulePercentAbove = newRule(Rule{
 		ID: "percent-above-100", Effect: Rejects, Field: "partition, maxUnavailable",
-		Says:    "a percentage of what there is ends at 100%",
+		Says:    "must be at most 100%",
 		Example: "partition: \"120%\"",
 		Fix:     "use 100% or less",
 	})

@@ -13,31 +13,31 @@ import (
 var (
 	rulePodContainers = newRule(Rule{
 		ID: "pod-containers", Effect: Rejects, Field: "*Template.spec.containers",
-		Says:    "a Pod has one container or more",
+		Says:    "a Pod must have one container or more",
 		Example: "containers: []",
 		Fix:     "add a container",
 	})
 	rulePodContainerName = newRule(Rule{
 		ID: "pod-container-name", Effect: Rejects, Field: "*Template.spec.containers[].name",
-		Says:    "a container's name is a DNS-1123 label of at most 63 characters",
+		Says:    "must be a DNS-1123 label of at most 63 characters",
 		Example: "name: vLLM_server",
 		Fix:     "use lower case, digits and '-'",
 	})
 	rulePodContainerUnique = newRule(Rule{
 		ID: "pod-container-unique", Effect: Rejects, Field: "*Template.spec.containers[].name",
-		Says:    "each container and init container of a Pod has a name of its own",
+		Says:    "each container and init container of a Pod must have a name of its own",
 		Example: "two containers named server",
 		Fix:     "rename one",
 	})
 	rulePodImage = newRule(Rule{
 		ID: "pod-image", Effect: Rejects, Field: "*Template.spec.containers[].image",
-		Says:    "an image is named [registry/]repository[:tag][@digest], the repository in lower case",
+		Says:    "must be an image: [registry/]repository[:tag][@digest], the repository in lower case",
 		Example: "image: registry.example/LLM:1",
 		Fix:     "correct the name of the image",
 	})
 	rulePodInit = newRule(Rule{
 		ID: "pod-init-container", Effect: Rejects, Field: "*Template.spec.initContainers[]",
-		Says:    "an init container that ends has no probes and no lifecycle hooks",
+		Says:    "an init container that ends must have no probes and no lifecycle hooks",
 		Example: "readinessProbe on an init container",
 		Fix:     "set restartPolicy: Always to make it a sidecar, or remove the probe or hook",
 	})
@@ -103,7 +103,7 @@ func validateContainer(c *corev1.Container, pod podParts, path *field.Path) fiel
 	for i, claim := range c.Resources.Claims {
 		if !pod.claims.Has(claim.Name) {
 			errs = append(errs, ruleResourceClaim.notFound(path.Child("resources", "claims").Index(i).Child("name"), claim.Name,
-				"use one of %s, or add it to spec.resourceClaims", quotedList(sets.List(pod.claims))))
+				"add it to the template's spec.resourceClaims, which has %s", quotedList(sets.List(pod.claims))))
 		}
 	}
 	errs = append(errs, validateMounts(c, pod.volumes, path)...)

@@ -12,19 +12,19 @@ import (
 var (
 	ruleEnvName = newRule(Rule{
 		ID: "env-name", Effect: Rejects, Field: "env[].name",
-		Says:    "the name of a variable is not empty and holds printable ASCII characters other than '='",
+		Says:    "the name of a variable must not be empty, and must hold printable ASCII characters other than '='",
 		Example: "name: A=B",
 		Fix:     "correct the name",
 	})
 	ruleEnvUnique = newRule(Rule{
 		ID: "env-unique", Effect: Rejects, Field: "env[].name",
-		Says:    "a container sets a variable once",
+		Says:    "a container must set a variable once",
 		Example: "name: HF_HOME twice",
 		Fix:     "remove one",
 	})
 	ruleEnvSource = newRule(Rule{
 		ID: "env-source", Effect: Rejects, Field: "env[].valueFrom, envFrom[]",
-		Says:    "a variable has a value or exactly one source",
+		Says:    "a variable must have a value or exactly one source",
 		Example: "value and valueFrom on one variable",
 		Fix:     "keep one",
 	})

@@ -11,25 +11,25 @@ import (
 var (
 	rulePodPort = newRule(Rule{
 		ID: "pod-port", Effect: Rejects, Field: "*Template.spec.containers[].ports[]",
-		Says:    "a port is a number from 1 to 65535, and its name has at most 15 of a-z, 0-9 and '-', with a letter among them",
+		Says:    "a port must be a number from 1 to 65535, and its name at most 15 of a-z, 0-9 and '-', with a letter among them",
 		Example: "containerPort: 0",
 		Fix:     "correct the number or the name",
 	})
 	rulePodPortUnique = newRule(Rule{
 		ID: "pod-port-unique", Effect: Rejects, Field: "*Template.spec.containers[].ports[]",
-		Says:    "a container lists a port and a port's name once, and a Pod a host port once",
+		Says:    "a container must list a port and a port's name once, and a Pod a host port once",
 		Example: "containerPort: 8000 twice",
 		Fix:     "remove one",
 	})
 	rulePodHostPort = newRule(Rule{
 		ID: "pod-host-port", Effect: Rejects, Field: "*Template.spec.containers[].ports[].hostPort",
-		Says:    "with hostNetwork a container's port is the host's port",
+		Says:    "with hostNetwork a container's port must be the host's port",
 		Example: "hostPort: 9000 with containerPort: 8000 and hostNetwork: true",
 		Fix:     "remove hostPort, or make both equal",
 	})
 	rulePodProbe = newRule(Rule{
 		ID: "pod-probe", Effect: Rejects, Field: "*Template.spec.containers[].*Probe",
-		Says:    "a probe has one handler (exec, httpGet, tcpSocket or grpc), a valid port, and no negative numbers",
+		Says:    "a probe must have one handler (exec, httpGet, tcpSocket or grpc), a valid port, and no negative numbers",
 		Example: "readinessProbe: {periodSeconds: 5}",
 		Fix:     "add the handler, or correct what the message names",
 	})

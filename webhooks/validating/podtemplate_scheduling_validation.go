@@ -13,25 +13,25 @@ import (
 var (
 	ruleNodeSelector = newRule(Rule{
 		ID: "node-selector", Effect: Rejects, Field: "nodeSelector",
-		Says:    "a nodeSelector holds valid labels",
+		Says:    "a nodeSelector must hold valid labels",
 		Example: "nodeSelector: {\"gpu type\": a100}",
 		Fix:     "correct the key or the value",
 	})
 	ruleToleration = newRule(Rule{
 		ID: "toleration", Effect: Rejects, Field: "tolerations[]",
-		Says:    "a toleration has a known operator and effect, and no value with operator Exists",
+		Says:    "a toleration must have a known operator and effect, and no value with operator Exists",
 		Example: "{operator: Exists, value: \"true\"}",
 		Fix:     "correct what the message names",
 	})
 	ruleAffinity = newRule(Rule{
 		ID: "affinity", Effect: Rejects, Field: "affinity",
-		Says:    "affinity terms have valid selectors, a topologyKey, and weights from 1 to 100",
+		Says:    "affinity terms must have valid selectors, a topologyKey, and weights from 1 to 100",
 		Example: "podAffinityTerm without topologyKey",
 		Fix:     "correct what the message names",
 	})
 	ruleTopologySpread = newRule(Rule{
 		ID: "topology-spread", Effect: Rejects, Field: "*Template.spec.topologySpreadConstraints[]",
-		Says:    "a spread constraint has a maxSkew of 1 or more, a topologyKey, and a known whenUnsatisfiable",
+		Says:    "a spread constraint must have a maxSkew of 1 or more, a topologyKey, and a known whenUnsatisfiable",
 		Example: "maxSkew: 0",
 		Fix:     "correct what the message names",
 	})

@@ -17,7 +17,7 @@ import (
 var (
 	rulePodRestartPolicy = newRule(Rule{
 		ID: "pod-restart-policy", Effect: Rejects, Field: "*Template.spec.restartPolicy",
-		Says:    "the Pods of a ModelServing run for ever, with restartPolicy Always",
+		Says:    "must be Always, since the Pods of a ModelServing serve until they are deleted",
 		Example: "restartPolicy: Never",
 		Fix:     "remove it; spec.recoveryPolicy says what a failure leads to",
 	})
@@ -35,13 +35,13 @@ var (
 	})
 	rulePodMetadata = newRule(Rule{
 		ID: "pod-metadata", Effect: Rejects, Field: "*Template.metadata",
-		Says:    "labels and annotations follow the rules of Kubernetes for keys and values",
+		Says:    "labels and annotations must follow the rules of Kubernetes for keys and values",
 		Example: "labels: {app: \"my app\"}",
 		Fix:     "correct the key or the value",
 	})
 	rulePodScheduler = newRule(Rule{
 		ID: "pod-scheduler", Effect: Rejects, Field: "*Template.spec.schedulerName",
-		Says:    "all Pods have the scheduler of spec.schedulerName",
+		Says:    "must be the scheduler that spec.schedulerName names, for all Pods",
 		Example: "schedulerName: default-scheduler in a template",
 		Fix:     "remove it from the template, or change spec.schedulerName",
 	})
@@ -59,13 +59,13 @@ var (
 	})
 	rulePodReference = newRule(Rule{
 		ID: "pod-reference", Effect: Rejects, Field: "*Template.spec.{serviceAccountName,priorityClassName,runtimeClassName,nodeName}",
-		Says:    "the name of an object is a DNS-1123 subdomain",
+		Says:    "must be the name of an object: a DNS-1123 subdomain",
 		Example: "serviceAccountName: My_Account",
 		Fix:     "use the object's name: lower case, digits, '-' and '.'",
 	})
 	rulePodEnum = newRule(Rule{
 		ID: "pod-enum", Effect: Rejects, Field: "*Template.spec",
-		Says:    "Kubernetes knows only the values that are listed",
+		Says:    "must be one of the values that Kubernetes knows",
 		Example: "imagePullPolicy: Sometimes",
 		Fix:     "use one of the listed values",
 	})
@@ -83,7 +83,7 @@ var (
 	})
 	rulePodSecurity = newRule(Rule{
 		ID: "pod-security", Effect: Rejects, Field: "*Template.spec[.containers[]].securityContext",
-		Says:    "users and groups are numbers from 0 to 2147483647, and a privileged container may escalate",
+		Says:    "users and groups must be numbers from 0 to 2147483647, and a privileged container may escalate",
 		Example: "runAsUser: -1",
 		Fix:     "correct the number, or drop one of the two contradicting settings",
 	})

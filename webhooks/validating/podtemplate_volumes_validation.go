@@ -14,19 +14,19 @@ import (
 var (
 	rulePodVolume = newRule(Rule{
 		ID: "pod-volume", Effect: Rejects, Field: "*Template.spec.volumes[]",
-		Says:    "a volume has a DNS-1123 label of its own as name, and one source",
+		Says:    "a volume must have a DNS-1123 label of its own as name, and one source",
 		Example: "two volumes named models",
 		Fix:     "rename it, or remove one source",
 	})
 	rulePodMount = newRule(Rule{
 		ID: "pod-mount", Effect: Rejects, Field: "*Template.spec.containers[].volumeMounts[]",
-		Says:    "a mount names a volume of the Pod and a path of its own without ':'",
+		Says:    "a mount must name a volume of the Pod, and a path of its own without ':'",
 		Example: "volumeMounts: [{name: model, mountPath: /m}] without that volume",
 		Fix:     "use the volume that the message proposes, or another path",
 	})
 	ruleSubPath = newRule(Rule{
 		ID: "sub-path", Effect: Rejects, Field: "subPath",
-		Says:    "a subPath stays inside its volume: it is relative and holds no '..'",
+		Says:    "a subPath must stay inside its volume: relative, and without '..'",
 		Example: "subPath: ../secrets",
 		Fix:     "use a path below the volume's root",
 	})
@@ -104,7 +104,7 @@ func validateVolumeRef(name string, volumes sets.Set[string], at *field.Path) fi
 	if best, ok := nearest(name, known); ok {
 		return field.ErrorList{rulePodMount.notFound(at, name, "did you mean %q? The volumes are %s", best, quotedList(known))}
 	}
-	return field.ErrorList{rulePodMount.notFound(at, name, "add the volume, or use one of %s", quotedList(known))}
+	return field.ErrorList{rulePodMount.notFound(at, name, "add the volume, or use one that the Pod has: %s", quotedList(known))}
 }
 
 // validateSubPath accepts an empty path: the volume's root.

@@ -14,31 +14,31 @@ import (
 var (
 	ruleResourceName = newRule(Rule{
 		ID: "resource-name", Effect: Rejects, Field: "resources.{requests,limits}[]",
-		Says:    "a resource is cpu, memory, ephemeral-storage, hugepages-<size>, or an extended one named domain/name",
+		Says:    "must be cpu, memory, ephemeral-storage, hugepages-<size>, or an extended resource named domain/name",
 		Example: "limits: {gpu: 1}",
 		Fix:     "use the full name, for example nvidia.com/gpu",
 	})
 	ruleResourceQuantity = newRule(Rule{
 		ID: "resource-quantity", Effect: Rejects, Field: "resources.{requests,limits}[]",
-		Says:    "a quantity is 0 or more, and whole for an extended resource",
+		Says:    "must be 0 or more, and whole for an extended resource",
 		Example: "limits: {nvidia.com/gpu: 500m}",
 		Fix:     "use a whole number for devices",
 	})
 	ruleResourceLimit = newRule(Rule{
 		ID: "resource-limit", Effect: Rejects, Field: "resources.requests[]",
-		Says:    "a request is no more than its limit",
+		Says:    "a request must be no more than its limit",
 		Example: "requests: {memory: 16Gi} with limits: {memory: 8Gi}",
 		Fix:     "lower the request, or raise the limit",
 	})
 	ruleResourceExtended = newRule(Rule{
 		ID: "resource-extended", Effect: Rejects, Field: "resources.requests[]",
-		Says:    "an extended resource is not overcommitted: its request and its limit are equal",
+		Says:    "an extended resource must not be overcommitted: its request and its limit must be equal",
 		Example: "requests: {nvidia.com/gpu: 1} with limits: {nvidia.com/gpu: 2}",
 		Fix:     "give both the same quantity, or only the limit",
 	})
 	ruleResourceClaim = newRule(Rule{
 		ID: "resource-claim", Effect: Rejects, Field: "*Template.spec.containers[].resources.claims[]",
-		Says:    "a container claims what the Pod's resourceClaims list",
+		Says:    "a container must claim what the Pod's resourceClaims list",
 		Example: "claims: [{name: gpu}] without that resourceClaim",
 		Fix:     "add it to spec.resourceClaims",
 	})

@@ -10,7 +10,7 @@ import (
 
 var ruleScaleNames = newRule(Rule{
 	ID: "scale-name-length", Effect: Rejects, Field: "spec.replicas (of /scale)",
-	Says:    "every name that is made at that scale must have at most 63 characters",
+	Says:    "every name that is made at this scale must have at most 63 characters",
 	Example: "kubectl scale ms/<a name of 50 characters> --replicas 1000",
 	Fix:     "use no more replicas than the message says",
 })

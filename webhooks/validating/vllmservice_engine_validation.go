@@ -13,7 +13,7 @@ import (
 var (
 	ruleGPUMemory = newRule(Rule{
 		ID: "gpu-memory", Effect: Rejects, Field: "spec.engineArgs.gpuMemoryUtilization",
-		Says:    "a share of the GPU's memory is a decimal above 0 and at most 1",
+		Says:    "a share of the GPU's memory must be a decimal above 0 and at most 1",
 		Example: "gpuMemoryUtilization: \"90%\"",
 		Fix:     "write for example \"0.9\"",
 	})
@@ -25,7 +25,7 @@ var (
 	})
 	ruleExtraArgs = newRule(Rule{
 		ID: "extra-args", Effect: Rejects, Field: "spec.extraArgs[]",
-		Says:    "this flag is set from another field, and the two values contradict each other",
+		Says:    "a flag must not contradict the field that sets it",
 		Example: "extraArgs: [--max-model-len=8192] with engineArgs.maxModelLen: 4096",
 		Fix:     "remove the flag, and set the field that the message names",
 	})
@@ -123,6 +123,7 @@ func validateExtraArgs(s *aiinfrav1alpha1.VLLMServiceSpec, path *field.Path) fie
 		}
 		if !inline && i+1 < len(s.ExtraArgs) {
 			value = s.ExtraArgs[i+1]
+			arg += " " + value
 		}
 		for _, f := range fields {
 			if f.value == "" || (flag != f.flag && (f.short == "" || flag != f.short)) || sameArg(value, f.value) {

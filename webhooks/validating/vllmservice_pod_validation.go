@@ -13,25 +13,25 @@ import (
 var (
 	ruleVLLMProbe = newRule(Rule{
 		ID: "vllm-probe", Effect: Rejects, Field: "spec.{startup,liveness,readiness}Probe",
-		Says:    "a probe asks a path that starts with '/', and counts in positive numbers",
+		Says:    "a probe must ask a path that starts with '/', and count in positive numbers",
 		Example: "readinessProbe: {path: health}",
 		Fix:     "start the path with '/', or correct the number",
 	})
 	ruleMonitoring = newRule(Rule{
 		ID: "monitoring", Effect: Rejects, Field: "spec.monitoring",
-		Says:    "metrics are scraped from a path that starts with '/', at an interval such as 30s or 1m",
+		Says:    "metrics must be scraped from a path that starts with '/', at an interval such as 30s or 1m",
 		Example: "interval: 30 seconds",
 		Fix:     "correct the path or the interval",
 	})
 	ruleStrategy = newRule(Rule{
 		ID: "vllm-strategy", Effect: Rejects, Field: "spec.strategy",
-		Says:    "the strategy is Recreate, or RollingUpdate with something to spare or to surge with",
+		Says:    "the strategy must be Recreate, or RollingUpdate with something to spare or to surge with",
 		Example: "type: Recreate with rollingUpdate",
 		Fix:     "correct what the message names",
 	})
 	ruleShmSize = newRule(Rule{
 		ID: "shm-size", Effect: Rejects, Field: "spec.shmSize",
-		Says:    "the size of /dev/shm is above 0",
+		Says:    "the size of /dev/shm must be above 0",
 		Example: "shmSize: \"0\"",
 		Fix:     "use for example 8Gi, or leave it out",
 	})

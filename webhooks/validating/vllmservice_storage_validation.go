@@ -12,13 +12,13 @@ import (
 var (
 	ruleMountPath = newRule(Rule{
 		ID: "mount-path", Effect: Rejects, Field: "spec.storage.mountPath",
-		Says:    "the claim is mounted at an absolute path without ':', below the root",
+		Says:    "the claim must be mounted at an absolute path without ':', below the root",
 		Example: "mountPath: data/models",
 		Fix:     "start it with '/'",
 	})
 	ruleModelPath = newRule(Rule{
 		ID: "model-path", Effect: Rejects, Field: "spec.modelPath",
-		Says:    "a path to the model is absolute and lies below storage.mountPath, where the claim is mounted",
+		Says:    "a path to the model must be absolute and lie below storage.mountPath, where the claim is mounted",
 		Example: "modelPath: /models/qwen with mountPath: /data",
 		Fix:     "move it below mountPath, or change mountPath",
 	})

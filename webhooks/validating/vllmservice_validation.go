@@ -16,13 +16,13 @@ import (
 var (
 	ruleServiceName = newRule(Rule{
 		ID: "service-name", Effect: Rejects, Field: "metadata.name (VLLMService)",
-		Says:    "the Service has the same name, so that it is a DNS-1035 label of at most 63 characters",
+		Says:    "must be a DNS-1035 label of at most 63 characters, since the Service has the same name",
 		Example: "name: qwen2.5",
 		Fix:     "rename it as the message proposes",
 	})
 	ruleVLLMPort = newRule(Rule{
 		ID: "vllm-port", Effect: Rejects, Field: "spec.port",
-		Says:    "port is a number from 1 to 65535",
+		Says:    "must be a number from 1 to 65535",
 		Example: "port: 0",
 		Fix:     "use such a number, or leave it out for 8000",
 	})
@@ -34,13 +34,13 @@ var (
 	})
 	ruleVLLMLabels = newRule(Rule{
 		ID: "vllm-labels", Effect: Rejects, Field: "spec.labels[], spec.monitoring.labels[]",
-		Says:    "labels follow the rules of Kubernetes",
+		Says:    "labels must follow the rules of Kubernetes",
 		Example: "labels: {team: \"a b\"}",
 		Fix:     "correct the key or the value",
 	})
 	ruleVLLMSelector = newRule(Rule{
 		ID: "vllm-selector", Effect: Rejects, Field: "spec.labels[]",
-		Says:    "the Deployment and the Service select their Pods by this label",
+		Says:    "must not be set, since the Deployment and the Service select their Pods by this label",
 		Example: "labels: {gangway.dev/vllmservice: x}",
 		Fix:     "remove it, or use another key",
 	})
@@ -105,7 +105,7 @@ func validateServiceName(name string) field.ErrorList {
 		errs = append(errs, ruleServiceName.invalid(path, name, "rename it, for example to %q", dns1035From(name)))
 	}
 	if tooMany := len(name) - validation.DNS1035LabelMaxLength; tooMany > 0 {
-		errs = append(errs, ruleServiceName.invalid(path, name, "remove %d characters", tooMany))
+		errs = append(errs, ruleServiceName.invalid(path, name, "remove %s", characters(tooMany)))
 	}
 	return errs
 }
