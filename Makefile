@@ -15,7 +15,7 @@ PROGRAMS := $(CONTROL_PLANE) kube-controller-manager kube-scheduler vc-scheduler
 # Packages whose tests start an API server; every other one is a unit test.
 ENVTEST := ./certs/... ./controllers/... ./webhooks
 GOTEST := go test -p 2
-unit_packages = $$(go list ./... | grep -vxF -f <(go list $(ENVTEST)) | grep -vE '/e2e$$')
+unit_packages = $$(go list ./... | grep -vxF -f <(go list $(ENVTEST)) | grep -vE '/e2e(/gateway)?$$')
 
 PHASES := verify vet lint unit envtest
 
@@ -26,8 +26,8 @@ help: ## Print this list
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build programs ## Start a cluster, install Gangway and see it work
-	@hack/demo.sh
+demo: build programs $(if $(filter 1,$(GATEWAY)),gateway-bed) ## Start a cluster, install Gangway and see it work; GATEWAY=1 adds real HTTP
+	@GATEWAY=$(GATEWAY) hack/demo.sh
 
 demo-stop: cluster-down ## Stop the cluster of the demo
 
@@ -51,6 +51,9 @@ envtest: need-assets ## Tests against a real API server
 
 e2e: build programs ## The whole product on the local cluster
 	$(GOTEST) -count=1 -timeout=40m -v ./e2e
+
+e2e-gateway: build gateway-bed ## Real HTTP through a real Gateway on the local cluster; needs root
+	$(GOTEST) -count=1 -timeout=30m -v ./e2e/gateway
 
 bench: ## Benchmarks of the planner and the webhooks
 	$(GOTEST) -run='^$$' -bench=. -benchmem ./plan/... ./webhooks/...
@@ -90,7 +93,7 @@ cluster-down: ## Stop the local cluster
 	else echo "no cluster runs"; fi
 
 clean: cluster-down ## Stop the cluster; remove its state and what build made
-	rm -rf .cluster .cluster-e2e bin/gangway bin/kubectl-gangway bin/cluster
+	rm -rf .cluster .cluster-e2e .cluster-gateway bin/gangway bin/kubectl-gangway bin/cluster bin/gateway-bed
 
 ##@ Tools, built once from hack/tools into bin
 
@@ -102,6 +105,10 @@ programs: ## The programs and CRDs of the local cluster
 
 controller-gen golangci-lint: ## (one of these two)
 	@hack/tool.sh $@
+
+gateway-bed: programs ## traefik (five minutes, once) and what gives Pods real addresses
+	@hack/tool.sh traefik
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./e2e/gateway/cmd/gateway-bed
 
 clean-tools: ## Remove the tools of every version
 	rm -rf bin
@@ -116,5 +123,5 @@ need-assets:
 need-gcc:
 	@hack/need.sh gcc gcc libc6-dev
 
-.PHONY: help demo demo-stop test unit envtest e2e bench deflake vet lint build generate verify fmt \
-  cluster-up cluster-down clean tools programs controller-gen golangci-lint clean-tools need-assets need-gcc
+.PHONY: help demo demo-stop test unit envtest e2e e2e-gateway bench deflake vet lint build generate verify fmt \
+  cluster-up cluster-down clean tools programs controller-gen golangci-lint gateway-bed clean-tools need-assets need-gcc

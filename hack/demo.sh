@@ -108,6 +108,8 @@ run kubectl wait --for=delete pods,services,podgroups,controllerrevisions -l mod
 run kubectl get pods,services,podgroups,controllerrevisions -l modelserving.volcano.sh/name=sample
 expect "Pods of sample" "$(count pods sample)" 0
 
+if [[ ${GATEWAY:-} == 1 ]]; then . hack/demo-gateway.sh; fi
+
 title "Done"
 cat <<'END'
 The cluster keeps running. Look around:
