@@ -16,9 +16,6 @@ import (
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 )
 
-// nodeName is the node that every Pod of the tests is bound to.
-const nodeName = "node-a"
-
 // Words in the image of a container that tell the kubelet what happens to it.
 const (
 	imageBroken  = "registry.example/broken:1"  // cannot be pulled
@@ -26,12 +23,13 @@ const (
 	imageFailing = "registry.example/failing:1" // an init container that fails for ever
 )
 
-// kubelet does for the Pods of a namespace what scheduler and kubelet do: binds them, brings them up
-// as their images say, and finishes those that terminate. What a test does to a Pod that is up stays.
+// kubelet does for the Pods of a namespace what scheduler and kubelet do: binds them to a node of its
+// own, brings them up as their images say, and finishes those that terminate. What a test does to a Pod that is up stays.
 type kubelet struct {
 	testing.TB
 	client client.WithWatch
 	ns     string
+	node   string
 	clock  *shiftedClock
 
 	mu   sync.Mutex
@@ -44,11 +42,15 @@ func startKubelet(t testing.TB, server *gangwaytesting.APIServer, ns string, clo
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}
-	if err := c.Create(context.Background(), node); err != nil && !apierrors.IsAlreadyExists(err) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-of-" + ns}}
+	if err := c.Create(context.Background(), node); err != nil {
 		t.Fatal(err)
 	}
-	k := &kubelet{TB: t, client: c, ns: ns, clock: clock, held: map[string]bool{}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	if err := c.Status().Update(context.Background(), node); err != nil {
+		t.Fatal(err)
+	}
+	k := &kubelet{TB: t, client: c, ns: ns, node: node.Name, clock: clock, held: map[string]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -86,7 +88,7 @@ func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
 		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
 	case pod.Spec.NodeName == "":
 		return k.client.SubResource("binding").Create(ctx, pod, &corev1.Binding{
-			Target: corev1.ObjectReference{Kind: "Node", Name: nodeName},
+			Target: corev1.ObjectReference{Kind: "Node", Name: k.node},
 		})
 	case len(pod.Status.ContainerStatuses) == 0:
 		began := pod.DeepCopy()

@@ -15,6 +15,8 @@ type network struct {
 	written []string
 	left    int
 	cut     chan struct{}
+	// answered, when set, is told of every answer, one at a time.
+	answered func(req *http.Request, status int)
 }
 
 var errCut = errors.New("the network of this manager is cut")
@@ -73,6 +75,12 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 		if !n.admit(req) {
 			return nil, errCut
 		}
-		return next.RoundTrip(req)
+		resp, err := next.RoundTrip(req)
+		if err == nil && n.answered != nil {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.answered(req, resp.StatusCode)
+		}
+		return resp, err
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
@@ -21,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -28,6 +30,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/controllers"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
+	"github.com/gangway-serving/gangway/plan/vllm"
 )
 
 var background = context.Background()
@@ -399,3 +402,40 @@ func claim() *corev1.PersistentVolumeClaim {
 }
 
 var zero = resource.NewQuantity(0, resource.DecimalSI)
+
+// startWithoutOptional starts an API server of its own, on which nothing optional is installed.
+func startWithoutOptional(t *testing.T) *gangwaytesting.APIServer {
+	t.Helper()
+	server, err := gangwaytesting.StartAPIServer(gangwaytesting.APIServerOptions{
+		Without: []gangwaytesting.Optional{gangwaytesting.GatewayAPI, gangwaytesting.Volcano},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// installCRDs brings the Gateway API, and a ServiceMonitor as the Prometheus operator's.
+func installCRDs(t *testing.T, server *gangwaytesting.APIServer) {
+	t.Helper()
+	server.InstallCRDs(t, gangwaytesting.GatewayAPI)
+	_, err := envtest.InstallCRDs(server.Config, envtest.CRDInstallOptions{
+		Scheme: server.Environment.Scheme, Paths: []string{"testdata/servicemonitors.yaml"}, ErrorIfPathMissing: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func monitorOf(owner client.Object) *unstructured.Unstructured {
+	m := &unstructured.Unstructured{}
+	m.SetGroupVersionKind(vllm.ServiceMonitorKind())
+	m.SetNamespace(owner.GetNamespace())
+	m.SetName(owner.GetName())
+	return m
+}

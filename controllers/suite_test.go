@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -53,6 +55,7 @@ type world struct {
 	stop    func()
 	pokes   int
 	resync  *time.Duration
+	qps     float32
 }
 
 // newWorld makes a world on the package's API server, with its manager running.
@@ -82,7 +85,10 @@ func newWorldOn(t testing.TB, server *gangwaytesting.APIServer) *world {
 func (w *world) start() {
 	w.Helper()
 	config := rest.CopyConfig(w.server.Config)
-	config.QPS = -1
+	config.QPS, config.Burst = -1, 0
+	if w.qps > 0 {
+		config.QPS, config.Burst = w.qps, int(w.qps)
+	}
 	config.Wrap(w.net.wrap)
 	cacheOptions := controllers.CacheOptions()
 	cacheOptions.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
@@ -322,4 +328,31 @@ func (w *world) describe() string {
 	writes := w.net.writes()
 	fmt.Fprintf(&b, "last writes:\n  %s\n", strings.Join(writes[max(0, len(writes)-20):], "\n  "))
 	return b.String()
+}
+
+// events returns the reasons of the Events about an object.
+func (w *world) events(obj client.Object) []string {
+	w.Helper()
+	var list eventsv1.EventList
+	if err := w.client.List(context.Background(), &list, client.InNamespace(w.ns)); err != nil {
+		w.Fatalf("list Events: %v", err)
+	}
+	var out []string
+	for _, e := range list.Items {
+		if e.Regarding.UID == obj.GetUID() {
+			out = append(out, e.Reason)
+		}
+	}
+	return out
+}
+
+// eventEmitted waits for an Event with that reason.
+func (w *world) eventEmitted(obj client.Object, reason string) {
+	w.Helper()
+	w.eventually("an Event "+reason, func() error {
+		if got := w.events(obj); !slices.Contains(got, reason) {
+			return fmt.Errorf("Events: %v", got)
+		}
+		return nil
+	})
 }
