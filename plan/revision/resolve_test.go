@@ -64,6 +64,9 @@ func TestResolve(t *testing.T) {
 	older.Labels = map[string]string{names.LabelModelServing: "m", names.LabelRevision: "oldhash"}
 	older.Name = "m-oldhash"
 
+	newer := older.DeepCopy()
+	newer.Name, newer.Labels[names.LabelRevision], newer.Revision = "m-newer", "newer", 2
+
 	going := first.DeepCopy()
 	going.DeletionTimestamp = ptr.To(metav1.Now())
 
@@ -125,6 +128,10 @@ func TestResolve(t *testing.T) {
 		"what an older Gangway wrote, with other bytes and another hash, is kept": {
 			withImage("i:1"), []*appsv1.ControllerRevision{older},
 			answer{Name: "m-oldhash", Hash: "oldhash", Number: 1, Replicas: `{"r":2}`},
+		},
+		"of two that mean the same, the newest is the one": {
+			withImage("i:1"), []*appsv1.ControllerRevision{first, newer},
+			answer{Name: "m-newer", Hash: "newer", Number: 2, Replicas: `{"r":2}`},
 		},
 		"a revision that is being deleted is not used again, nor is its name": {
 			withImage("i:1"), []*appsv1.ControllerRevision{going},
