@@ -48,6 +48,8 @@ bound() {
 }
 count() { "$@" | grep -c . || true; }
 
+if [[ ${GATEWAY:-} == 1 ]]; then bin/gateway-bed --check || exit 1; fi
+
 title "A real Kubernetes on this machine"
 run bin/cluster up
 export KUBECONFIG=$PWD/.cluster/kubeconfig PATH=$PWD/bin/assets:$PATH

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
@@ -42,8 +43,8 @@ func (o *Options) complete() error {
 		}
 		o.Traefik = filepath.Join(root, "bin/assets/traefik")
 	}
-	if _, err := os.Stat(o.Traefik); err != nil {
-		return fmt.Errorf("%s is missing: build it with `make gateway-bed` (about five minutes, once)", o.Traefik)
+	if err := o.check(); err != nil {
+		return err
 	}
 	missing := 0
 	if len(o.Ports) == 0 {
@@ -58,6 +59,27 @@ func (o *Options) complete() error {
 		o.PingPort = free[missing]
 	}
 	return nil
+}
+
+// check says what this machine lacks.
+func (o *Options) check() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("making the Pods' addresses (%s) answer needs root: run it again as root, or in a container with CAP_NET_ADMIN", cluster.PodCIDR)
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		return errors.New("ip is missing; install iproute2 (Debian: apt-get install iproute2) and run it again")
+	}
+	if _, err := os.Stat(o.Traefik); err != nil {
+		return fmt.Errorf("%s is missing: build it with `make gateway-bed` (about five minutes, once)", o.Traefik)
+	}
+	return nil
+}
+
+// Check says what this machine lacks for a bed with the defaults, before a cluster is started for
+// nothing.
+func Check() error {
+	var o Options
+	return o.complete()
 }
 
 // freePorts gives n different ports that nothing listens on.

@@ -28,7 +28,11 @@ func run() error {
 		return err
 	}
 	stateDir := flag.String("state-dir", filepath.Join(root, ".cluster"), "state directory of the cluster")
+	check := flag.Bool("check", false, "only say what this machine lacks")
 	flag.Parse()
+	if *check {
+		return bed.Check()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	c, err := cluster.Attach(ctx, *stateDir)
