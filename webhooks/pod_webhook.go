@@ -33,11 +33,10 @@ func (h *podHandler) Handle(ctx context.Context, req admission.Request) admissio
 	if !mutating.IsMember(pod) {
 		return admission.Allowed("")
 	}
-	ref, err := mutating.Owner(pod)
-	if err != nil {
-		return admission.Denied(err.Error())
+	ref, fault := mutating.Owner(pod)
+	if fault != nil {
+		return admission.Denied(fault.Error())
 	}
-	// The namespace of a Pod in a request may be left out of its metadata.
 	ms, err := h.around.modelServing(ctx, client.ObjectKey{Namespace: req.Namespace, Name: ref.Name}, ref.UID)
 	switch {
 	case errors.Is(err, errGone):
@@ -45,9 +44,10 @@ func (h *podHandler) Handle(ctx context.Context, req admission.Request) admissio
 	case err != nil:
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	injection, err := mutating.ForPod(pod, ms)
-	if err != nil {
-		return admission.Denied(err.Error())
+	pod.Namespace = req.Namespace // a request may leave it out
+	injection, fault := mutating.ForPod(pod, ms)
+	if fault != nil {
+		return admission.Denied(fault.Error())
 	}
 	return admission.Patched("", injection.Patch(pod)...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/names"
@@ -21,21 +22,21 @@ type Injection struct {
 	Annotations map[string]string
 }
 
-// ForPod says what pod must carry as a Pod of ms. A nil error promises that the Pod is one of ms's
+// ForPod says what pod must carry as a Pod of ms. A nil fault promises that the Pod is one of ms's
 // own, by UID and labels.
 //
 // The task is the role in both of Volcano's ways to count a gang: subgroups select by the role's
 // label, and minTaskMember is keyed by the task.
-func ForPod(pod *corev1.Pod, ms *workloadv1alpha1.ModelServing) (Injection, error) {
-	ref, err := Owner(pod)
-	if err != nil {
-		return Injection{}, err
+func ForPod(pod *corev1.Pod, ms *workloadv1alpha1.ModelServing) (Injection, *field.Error) {
+	ref, fault := Owner(pod)
+	if fault != nil {
+		return Injection{}, fault
 	}
 	if !Owns(ms, ref) {
 		return Injection{}, Missing(ref, pod.Namespace)
 	}
-	if err := checkLabels(pod, ms); err != nil {
-		return Injection{}, err
+	if fault := checkLabels(pod, ms); fault != nil {
+		return Injection{}, fault
 	}
 	in := Injection{SchedulerName: ms.Spec.SchedulerName}
 	if in.SchedulerName == names.SchedulerVolcano {

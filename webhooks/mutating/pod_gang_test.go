@@ -53,35 +53,35 @@ func TestForPod(t *testing.T) {
 			want: mutating.Injection{SchedulerName: "other"}},
 		{name: "no scheduler leaves the Pod's", pod: member(), ms: MakeModelServing("sample").SchedulerName("")},
 		{name: "nobody's Pod", pod: member(func(p *corev1.Pod) { p.OwnerReferences = nil }),
-			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name is controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
+			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
 		{name: "owned but not controlled", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }),
-			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name is controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
+			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
 		{name: "a ReplicaSet's Pod", pod: member(func(p *corev1.Pod) {
 			p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
-		}), wantErr: `metadata.ownerReferences: Invalid value: "ReplicaSet/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name is controlled by a ModelServing of workload.serving.volcano.sh; remove the labels from the Pod or its template`},
+		}), wantErr: `metadata.ownerReferences: Invalid value: "ReplicaSet/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels from the Pod or its template`},
 		{name: "a ModelServing of another group", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.com/v1" }),
-			wantErr: `metadata.ownerReferences: Invalid value: "ModelServing/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name is controlled by a ModelServing of workload.serving.volcano.sh; remove the labels from the Pod or its template`},
+			wantErr: `metadata.ownerReferences: Invalid value: "ModelServing/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels from the Pod or its template`},
 		{name: "the owner's name with another UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "forged" }),
-			wantErr: `metadata.ownerReferences: Invalid value: "sample": there is no ModelServing default/sample with UID forged; a Pod is owned by the ModelServing that exists now`},
+			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "forged": refer to the one that exists now, or leave it to create its Pods`},
 		{name: "an owner without UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "" }),
 			ms:      func() *ModelServingWrapper { w := MakeModelServing("sample"); w.ObjectMeta.UID = ""; return w }(),
-			wantErr: `metadata.ownerReferences: Invalid value: "sample": there is no ModelServing default/sample with UID ; a Pod is owned by the ModelServing that exists now`},
+			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "": refer to the one that exists now, or leave it to create its Pods`},
 		{name: "a label that names another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelModelServing] = "other" }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/name]: Invalid value: "other": the label names the Pod's owner; write "sample"`},
+			wantErr: `metadata.labels[modelserving.volcano.sh/name]: Invalid value: "other": the labels of a Pod must name its own ModelServing, ServingGroup and role; write "sample"`},
 		{name: "a group of another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelGroup] = "other-0" }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/group-name]: Invalid value: "other-0": the label names a ServingGroup of the Pod's owner; write for example "sample-0"`},
+			wantErr: `metadata.labels[modelserving.volcano.sh/group-name]: Invalid value: "other-0": the labels of a Pod must name its own ModelServing, ServingGroup and role; write for example "sample-0"`},
 		{name: "no role", pod: member(func(p *corev1.Pod) { delete(p.Labels, names.LabelRole) }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/role]: Required value: the label names the role that the Pod counts for in its gang; add it`},
+			wantErr: `metadata.labels[modelserving.volcano.sh/role]: Required value: the labels of a Pod must name its own ModelServing, ServingGroup and role; add the role that the Pod counts for in its gang`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ms := tc.ms
 			if ms == nil {
 				ms = MakeModelServing("sample")
 			}
-			got, err := mutating.ForPod(tc.pod, ms.Obj())
+			got, fault := mutating.ForPod(tc.pod, ms.Obj())
 			message := ""
-			if err != nil {
-				message = err.Error()
+			if fault != nil {
+				message = fault.Error()
 			}
 			if diff := cmp.Diff(tc.wantErr, message); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -109,9 +109,9 @@ func TestPatchIsApply(t *testing.T) {
 		{"the scheduler is right", member(func(p *corev1.Pod) { p.Spec.SchedulerName = "volcano" }), 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in, err := mutating.ForPod(tc.pod, MakeModelServing("sample").Obj())
-			if err != nil {
-				t.Fatal(err)
+			in, fault := mutating.ForPod(tc.pod, MakeModelServing("sample").Obj())
+			if fault != nil {
+				t.Fatal(fault)
 			}
 			ops := in.Patch(tc.pod)
 			if len(ops) != tc.ops {
