@@ -229,11 +229,11 @@ func (r *rig) conditionWithin(limit time.Duration, obj client.Object, conditionT
 }
 
 // pass waits for a whole pass of the manager that began after the call; poke has it begin.
-func (r *rig) pass(poke func(n int)) {
+func (r *rig) pass(poke func()) {
 	r.Helper()
-	for n := range 2 {
+	for range 2 {
 		before := r.clock.passes.Load()
-		poke(n)
+		poke()
 		r.until("a pass begins", func() error {
 			if r.clock.passes.Load() == before {
 				return fmt.Errorf("none has begun")
@@ -247,10 +247,11 @@ func (r *rig) pass(poke func(n int)) {
 func (r *rig) quiet(v *aiinfrav1alpha1.VLLMService) {
 	r.Helper()
 	r.settled(v)
-	d := deploymentOf(v)
-	poke := func(int) {
-		change(r, d, func(d *appsv1.Deployment) {
-			metav1.SetMetaDataAnnotation(&d.ObjectMeta, "test.example/poke", fmt.Sprint(time.Now().UnixNano()))
+	s := serviceOf(v)
+	r.appears(s)
+	poke := func() {
+		change(r, s, func(s *corev1.Service) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, "test.example/poke", fmt.Sprint(time.Now().UnixNano()))
 		})
 	}
 	r.pass(poke)
