@@ -13,7 +13,7 @@ CONTROL_PLANE := etcd kube-apiserver kubectl
 PROGRAMS := $(CONTROL_PLANE) kube-controller-manager kube-scheduler vc-scheduler vc-controller-manager kwok
 
 # Packages whose tests start an API server; every other one is a unit test.
-ENVTEST := ./certs/... ./controllers/... ./webhooks
+ENVTEST := ./certs/... ./cmd/... ./controllers/... ./webhooks
 GOTEST := go test -p 2
 unit_packages = $$(go list ./... | grep -vxF -f <(go list $(ENVTEST)) | grep -vE '/e2e(/gateway)?$$')
 
