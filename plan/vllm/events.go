@@ -11,22 +11,19 @@ import (
 )
 
 // transitions tells of every condition whose status or reason is another one than before. Ready
-// only repeats what another condition says; it is told when it becomes True, and for a Service,
-// which has no condition of its own.
+// repeats what another condition says: it is told when it becomes True, and where no other
+// condition has said it, as of the Service.
 func transitions(before, after []metav1.Condition) []action.Event {
 	var events []action.Event
 	told := map[string]bool{}
 	for _, c := range after {
 		old := meta.FindStatusCondition(before, c.Type)
-		if old != nil && old.Status == c.Status && old.Reason == c.Reason {
-			told[c.Message] = true
-			continue
-		}
-		if c.Type == v1alpha1.ConditionAvailable || told[c.Message] {
-			continue
+		changed := old == nil || old.Status != c.Status || old.Reason != c.Reason
+		isReady := c.Type == v1alpha1.ConditionReady
+		if changed && c.Type != v1alpha1.ConditionAvailable && (!told[c.Message] || isReady && c.Status == metav1.ConditionTrue) {
+			events = append(events, action.Event{Type: eventType(c), Reason: c.Reason, Message: c.Message})
 		}
 		told[c.Message] = true
-		events = append(events, action.Event{Type: eventType(c), Reason: c.Reason, Message: c.Message})
 	}
 	return events
 }

@@ -1,0 +1,408 @@
+package vllm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/route"
+)
+
+// healthy is a VLLMService with 2 replicas, whose objects are all there and well.
+func healthy(change ...func(*Snapshot)) Snapshot {
+	v := &v1alpha1.VLLMService{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "qwen", UID: "qwen-uid", Generation: 4},
+		Spec: v1alpha1.VLLMServiceSpec{
+			Image: "vllm/vllm-openai:v0.11.0", ModelPath: "/models/qwen", ModelName: "qwen", Replicas: ptr.To[int32](2),
+			Storage:    v1alpha1.Storage{PVCName: "models", MountPath: "/models"},
+			GatewayRef: &v1alpha1.GatewayReference{Name: "llm", SectionName: "http", Host: "llm.example.com"},
+			Monitoring: &v1alpha1.Monitoring{Enabled: true},
+		},
+	}
+	s := snapshotOf(v)
+	s.Deployment = Deployment(v)
+	s.Deployment.Generation = 7
+	s.Deployment.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: 7, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2,
+	}
+	s.ServiceMonitor = ServiceMonitor(v)
+	s.PVC = &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}}
+	s.Route.Service = route.Service(s.Route)
+	s.Route.HTTPRoute = route.HTTPRoute(s.Route)
+	accepted := func(t string) metav1.Condition {
+		return metav1.Condition{Type: t, Status: metav1.ConditionTrue, Reason: t}
+	}
+	s.Route.HTTPRoute.Status.Parents = []gatewayv1.RouteParentStatus{{
+		ParentRef: s.Route.HTTPRoute.Spec.ParentRefs[0], ControllerName: "example.com/a",
+		Conditions: []metav1.Condition{accepted("Accepted"), accepted("ResolvedRefs")},
+	}}
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+// writes are a plan's, as "Verb name" by lane.
+func writes(p Plan) map[string][]string {
+	out := map[string][]string{}
+	for _, lane := range p.Lanes {
+		for _, stage := range lane.Stages {
+			for _, a := range stage {
+				kind := kindOf(a.Object)
+				if kind == "" {
+					kind = "HTTPRoute"
+				}
+				out[lane.Name] = append(out[lane.Name], string(a.Verb)+" "+kind)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func stranger(obj metav1.Object) {
+	obj.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Rollout", Name: "web", UID: "web", Controller: ptr.To(true)}})
+}
+
+func TestCompute(t *testing.T) {
+	deployment := func(change func(*appsv1.Deployment)) func(*Snapshot) {
+		return func(s *Snapshot) { change(s.Deployment) }
+	}
+	type result struct {
+		Writes  map[string][]string
+		Phase   v1alpha1.VLLMServicePhase
+		Ready   string // reason of the condition, "" when it is True
+		Message string
+		Others  map[string]string // reasons of the conditions that are False, but for Ready
+		Requeue time.Duration
+	}
+	well := "2 of 2 replicas are Ready"
+	tests := map[string]struct {
+		in   Snapshot
+		want result
+	}{
+		"everything is well: no write": {healthy(), result{Phase: "Running", Message: well}},
+		"nothing is there yet": {
+			healthy(func(s *Snapshot) {
+				s.Deployment, s.ServiceMonitor, s.PVC, s.Route.Service, s.Route.HTTPRoute = nil, nil, nil, nil, nil
+			}),
+			result{
+				Writes: map[string][]string{
+					"workload": {"Create Deployment"}, "route": {"Create Service", "Create HTTPRoute"}, "monitoring": {"Create ServiceMonitor"},
+				},
+				Phase: "Pending", Ready: "PVCNotFound",
+				Message: `PersistentVolumeClaim "models" does not exist in namespace "team"; create it, or correct storage.pvcName`,
+				Others: map[string]string{
+					"DeploymentReady": "DeploymentProgressing", "StorageReady": "PVCNotFound", "Available": "ReplicasNotReady",
+					"RouteReady": "WaitingForGatewayController",
+				},
+			},
+		},
+		"being deleted: nothing is made": {
+			healthy(func(s *Snapshot) {
+				s.VLLMService.DeletionTimestamp = &metav1.Time{Time: now}
+				s.Deployment, s.Route.Service, s.Route.HTTPRoute = nil, nil, nil
+			}), result{},
+		},
+		"a replica is missing": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1 })),
+			result{
+				Phase: "Pending", Ready: "ReplicasNotReady", Message: "1 of 2 replicas are Ready",
+				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"a rollout is on while all replicas are Ready": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 })),
+			result{
+				Phase: "Running", Ready: "DeploymentProgressing",
+				Message: `Deployment "qwen": 1 of 2 replicas run the current spec, 2 are available, 1 old ones remain`,
+				Others:  map[string]string{"DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"the Deployment's controller has not seen the change yet": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Generation++ })),
+			result{
+				Phase: "Running", Ready: "DeploymentProgressing", Message: `Deployment "qwen" is being updated`,
+				Others: map[string]string{"DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"the rollout stands still": {
+			healthy(deployment(func(d *appsv1.Deployment) {
+				d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1
+				d.Status.Conditions = []appsv1.DeploymentCondition{{
+					Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "words",
+				}}
+			})),
+			result{
+				Phase: "Failed", Ready: "ReplicasNotReady", Message: "1 of 2 replicas are Ready",
+				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "ProgressDeadlineExceeded"},
+			},
+		},
+		"Pods cannot be made, in the server's words": {
+			healthy(deployment(func(d *appsv1.Deployment) {
+				d.Status = appsv1.DeploymentStatus{ObservedGeneration: 7, Conditions: []appsv1.DeploymentCondition{{
+					Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota",
+				}}}
+			})),
+			result{
+				Phase: "Pending", Ready: "ReplicaFailure", Message: `Deployment "qwen" cannot make Pods: exceeded quota`,
+				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "ReplicaFailure"},
+			},
+		},
+		"scaled to zero": {
+			healthy(func(s *Snapshot) {
+				s.VLLMService.Spec.Replicas = ptr.To[int32](0)
+				s.Deployment.Spec.Replicas = ptr.To[int32](0)
+				s.Deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 7}
+			}),
+			result{Phase: "Running", Message: "no replica is wanted"},
+		},
+		"the Deployment was edited": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Spec.Template.Spec.HostNetwork = true })),
+			result{
+				Writes: map[string][]string{"workload": {"Update Deployment"}},
+				Phase:  "Running", Ready: "DeploymentProgressing", Message: `Deployment "qwen" is being updated`,
+				Others: map[string]string{"DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"what belongs to others stays: the restart, the pause, labels": {
+			healthy(deployment(func(d *appsv1.Deployment) {
+				d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
+				d.Spec.Paused = true
+				d.Labels["x"] = "y"
+				d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3"}
+			})),
+			result{Phase: "Running", Message: well},
+		},
+		"the Deployment is somebody else's": {
+			healthy(deployment(func(d *appsv1.Deployment) { stranger(d) })),
+			result{
+				Phase: "Failed", Ready: "NameConflict", Requeue: time.Minute,
+				Message: `Deployment "qwen" exists and belongs to Rollout "web"; it is left alone: delete it, or give the VLLMService another name`,
+				Others:  map[string]string{"DeploymentReady": "NameConflict", "Available": "ReplicasNotReady"},
+			},
+		},
+		"the Service is somebody else's: our HTTPRoute goes": {
+			healthy(func(s *Snapshot) { stranger(s.Route.Service) }),
+			result{
+				Writes: map[string][]string{"route": {"Delete HTTPRoute"}}, Phase: "Failed", Ready: "NameConflict", Requeue: time.Minute,
+				Message: `Service "qwen" exists and belongs to Rollout "web"; it is left alone: delete it, or give the VLLMService another name`,
+				Others:  map[string]string{"RouteReady": "NameConflict"},
+			},
+		},
+		"the Service is somebody else's, and there is no gatewayRef": {
+			healthy(func(s *Snapshot) {
+				s.VLLMService.Spec.GatewayRef, s.Route.Ref, s.Route.HTTPRoute = nil, nil, nil
+				stranger(s.Route.Service)
+			}),
+			result{
+				Phase: "Failed", Ready: "NameConflict", Requeue: time.Minute,
+				Message: `Service "qwen" exists and belongs to Rollout "web"; it is left alone: delete it, or give the VLLMService another name`,
+			},
+		},
+		"the ServiceMonitor is somebody else's: the model serves all the same": {
+			healthy(func(s *Snapshot) { stranger(s.ServiceMonitor) }),
+			result{
+				Phase: "Running", Message: well, Requeue: time.Minute,
+				Others: map[string]string{"MonitoringReady": "NameConflict"},
+			},
+		},
+		"ServiceMonitors are not served: the model serves all the same": {
+			healthy(func(s *Snapshot) { s.Monitors, s.ServiceMonitor = false, nil }),
+			result{Phase: "Running", Message: well, Others: map[string]string{"MonitoringReady": "PrometheusOperatorNotInstalled"}},
+		},
+		"monitoring is turned off: our ServiceMonitor goes": {
+			healthy(func(s *Snapshot) { s.VLLMService.Spec.Monitoring.Enabled = false }),
+			result{Writes: map[string][]string{"monitoring": {"Delete ServiceMonitor"}}, Phase: "Running", Message: well},
+		},
+		"monitoring is turned off: a stranger's ServiceMonitor stays": {
+			healthy(func(s *Snapshot) { s.VLLMService.Spec.Monitoring = nil; stranger(s.ServiceMonitor) }),
+			result{Phase: "Running", Message: well},
+		},
+		"what a release of the operator defaults in a ServiceMonitor is not ours": {
+			healthy(func(s *Snapshot) {
+				spec := s.ServiceMonitor.Object["spec"].(map[string]any)
+				spec["jobLabel"] = "x"
+				spec["endpoints"].([]any)[0].(map[string]any)["scheme"] = "http"
+			}),
+			result{Phase: "Running", Message: well},
+		},
+		"the ServiceMonitor was edited": {
+			healthy(func(s *Snapshot) {
+				spec := s.ServiceMonitor.Object["spec"].(map[string]any)
+				spec["endpoints"] = append(spec["endpoints"].([]any), map[string]any{"port": "x"})
+			}),
+			result{Writes: map[string][]string{"monitoring": {"Update ServiceMonitor"}}, Phase: "Running", Message: well},
+		},
+		"the claim waits for a volume": {
+			healthy(func(s *Snapshot) { s.PVC.Status.Phase = "" }),
+			result{
+				Phase: "Running", Ready: "PVCNotBound",
+				Message: `PersistentVolumeClaim "models" is not bound to a volume yet (phase "Pending")`,
+				Others:  map[string]string{"StorageReady": "PVCNotBound"},
+			},
+		},
+		"the claim has lost its volume": {
+			healthy(func(s *Snapshot) { s.PVC.Status.Phase = corev1.ClaimLost }),
+			result{
+				Phase: "Failed", Ready: "PVCLost", Message: `the volume of PersistentVolumeClaim "models" is gone`,
+				Others: map[string]string{"StorageReady": "PVCLost"},
+			},
+		},
+		"the Gateway is missing: the Pods run": {
+			healthy(func(s *Snapshot) { s.Route.Gateway = nil }),
+			result{
+				Writes: map[string][]string{"route": {"Delete HTTPRoute"}}, Phase: "Running", Ready: "GatewayNotFound", Requeue: time.Minute,
+				Message: "Gateway team/llm does not exist; create it, or correct gatewayRef.name and gatewayRef.namespace",
+				Others:  map[string]string{"RouteReady": "GatewayNotFound"},
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(tc.in, now)
+			got := result{Writes: writes(p), Phase: p.Status.Phase, Message: p.Status.Message, Requeue: p.RequeueAfter}
+			for _, c := range p.Status.Conditions {
+				switch {
+				case c.Status == metav1.ConditionTrue:
+				case c.Type == v1alpha1.ConditionReady:
+					got.Ready = c.Reason
+				default:
+					if got.Others == nil {
+						got.Others = map[string]string{}
+					}
+					got.Others[c.Type] = c.Reason
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Compute (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(p, Compute(tc.in, now)); diff != "" {
+				t.Errorf("a second Compute differs:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTransitionTimesMoveWithTheStatusOnly(t *testing.T) {
+	s := healthy()
+	s.VLLMService.Status = Compute(s, now).Status
+	later := now.Add(time.Hour)
+	if diff := cmp.Diff(s.VLLMService.Status, Compute(s, later).Status); diff != "" {
+		t.Errorf("an hour later, with nothing changed (-want +got):\n%s", diff)
+	}
+	s.PVC = nil
+	got := Compute(s, later)
+	for conditionType, want := range map[string]time.Time{"StorageReady": later, "Ready": later, "Available": now} {
+		if c := meta.FindStatusCondition(got.Status.Conditions, conditionType); !c.LastTransitionTime.Time.Equal(want) {
+			t.Errorf("%s has been so since %s, want %s", conditionType, c.LastTransitionTime, want)
+		}
+	}
+}
+
+func TestEventsTellOfTransitions(t *testing.T) {
+	s := healthy()
+	s.VLLMService.Status = Compute(s, now).Status
+	if got := Compute(s, now).Events; len(got) != 0 {
+		t.Errorf("nothing has changed, and there are events %v", got)
+	}
+	s.PVC = nil
+	missing := action.Event{
+		Type: corev1.EventTypeWarning, Reason: "PVCNotFound",
+		Message: `PersistentVolumeClaim "models" does not exist in namespace "team"; create it, or correct storage.pvcName`,
+	}
+	p := Compute(s, now)
+	if diff := cmp.Diff([]action.Event{missing}, p.Events); diff != "" {
+		t.Errorf("the claim is gone (-want +got):\n%s", diff)
+	}
+	s.VLLMService.Status = p.Status
+	s.PVC = &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}}
+	want := []action.Event{
+		{Type: corev1.EventTypeNormal, Reason: "PVCBound", Message: `PersistentVolumeClaim "models" is bound`},
+		{Type: corev1.EventTypeNormal, Reason: "Ready", Message: "2 of 2 replicas are Ready"},
+	}
+	if diff := cmp.Diff(want, Compute(s, now).Events); diff != "" {
+		t.Errorf("the claim is back (-want +got):\n%s", diff)
+	}
+}
+
+func TestSettleTellsOfWritesThatFailed(t *testing.T) {
+	empty := func(s *Snapshot) {
+		s.Deployment, s.ServiceMonitor, s.Route.Service, s.Route.HTTPRoute = nil, nil, nil, nil
+	}
+	fault := func(obj action.Object, kind action.FaultKind) action.Fault {
+		return action.Fault{Action: action.Action{Verb: action.Create, Object: obj}, Kind: kind, Message: "the server's words"}
+	}
+	v := healthy().VLLMService
+	tests := map[string]struct {
+		fault      action.Fault
+		conditions map[string]string
+		phase      v1alpha1.VLLMServicePhase
+	}{
+		"the Deployment is refused": {
+			fault(Deployment(v), action.Refused), map[string]string{"DeploymentReady": "CreateFailed", "Ready": "CreateFailed"}, "Failed",
+		},
+		"the Deployment's name was taken meanwhile": {
+			fault(Deployment(v), action.NameConflict), map[string]string{"DeploymentReady": "NameConflict", "Ready": "NameConflict"}, "Failed",
+		},
+		"the Deployment is over quota, which may be raised": {
+			fault(Deployment(v), action.QuotaExceeded), map[string]string{"DeploymentReady": "CreateFailed", "Ready": "CreateFailed"}, "Pending",
+		},
+		"the Service is refused": {
+			fault(route.Service(healthy().Route), action.Refused), map[string]string{"RouteReady": "CreateFailed", "Ready": "CreateFailed"}, "Failed",
+		},
+		"the HTTPRoute is refused": {
+			fault(route.HTTPRoute(healthy().Route), action.Refused), map[string]string{"RouteReady": "CreateFailed"}, "Pending",
+		},
+		"the ServiceMonitor is refused": {
+			fault(ServiceMonitor(v), action.Refused), map[string]string{"MonitoringReady": "CreateFailed"}, "Pending",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := healthy(empty)
+			status, _ := Compute(s, now).Settle(s, []action.Fault{tc.fault}, now)
+			for conditionType, reason := range tc.conditions {
+				c := meta.FindStatusCondition(status.Conditions, conditionType)
+				if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason || c.Message != "the server's words" {
+					t.Errorf("%s is %+v, want False %s in the server's words", conditionType, c, reason)
+				}
+			}
+			if status.Phase != tc.phase {
+				t.Errorf("the phase is %q, want %q", status.Phase, tc.phase)
+			}
+		})
+	}
+	s := healthy(empty)
+	p := Compute(s, now)
+	status, events := p.Settle(s, nil, now)
+	if diff := cmp.Diff([]any{p.Status, p.Events}, []any{status, events}); diff != "" {
+		t.Errorf("without faults (-plan +settled):\n%s", diff)
+	}
+}
+
+func TestPullPolicyIsTheAPIServers(t *testing.T) {
+	for image, want := range map[string]corev1.PullPolicy{
+		"vllm":                              corev1.PullAlways,
+		"vllm:latest":                       corev1.PullAlways,
+		"registry:5000/vllm":                corev1.PullAlways,
+		"registry:5000/vllm:v1":             corev1.PullIfNotPresent,
+		"vllm@sha256:0123":                  corev1.PullIfNotPresent,
+		"registry:5000/vllm:v1@sha256:0123": corev1.PullIfNotPresent,
+	} {
+		if got := pullPolicy(image); got != want {
+			t.Errorf("pullPolicy(%q) = %s, want %s", image, got, want)
+		}
+	}
+}
