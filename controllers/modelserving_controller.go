@@ -71,9 +71,9 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 	p := plan.Compute(snapshot, now)
 	metrics.Planned(modelServingController, time.Since(planning))
 
-	observed := ms
+	observed, wroteFirst := ms, false
 	if p.StatusFirst {
-		if observed, err = r.write(ctx, observed, p.Status); err != nil {
+		if observed, wroteFirst, err = r.write(ctx, observed, p.Status); err != nil {
 			return r.again(req, err)
 		}
 	}
@@ -83,10 +83,13 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 	}
 
 	status, events := p.Settle(snapshot, faults, now)
-	if observed, err = r.write(ctx, observed, status); err != nil {
+	observed, wrote, err := r.write(ctx, observed, status)
+	if err != nil {
 		return r.again(req, err)
 	}
-	r.tell(ctx, ms, events)
+	if wrote || wroteFirst {
+		r.tell(ctx, ms, events)
+	}
 	metrics.Report(ms, &observed.Status)
 
 	if len(faults) > 0 {
@@ -97,14 +100,14 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 }
 
 // write writes the status when it differs, and counts the recoveries that it remembers.
-func (r *ModelServingReconciler) write(ctx context.Context, observed *workloadv1alpha1.ModelServing, status workloadv1alpha1.ModelServingStatus) (*workloadv1alpha1.ModelServing, error) {
-	now, wrote, err := apply.Status(ctx, r.client, observed, func(ms *workloadv1alpha1.ModelServing) {
+func (r *ModelServingReconciler) write(ctx context.Context, observed *workloadv1alpha1.ModelServing, status workloadv1alpha1.ModelServingStatus) (now *workloadv1alpha1.ModelServing, wrote bool, err error) {
+	now, wrote, err = apply.Status(ctx, r.client, observed, func(ms *workloadv1alpha1.ModelServing) {
 		status.DeepCopyInto(&ms.Status)
 	})
 	if err == nil && wrote {
 		metrics.Recovered(observed, observed.Status.Recoveries, status.Recoveries)
 	}
-	return now, err
+	return now, wrote, err
 }
 
 // again tries a pass again whose status could not be written. A status that somebody else has
@@ -116,7 +119,7 @@ func (r *ModelServingReconciler) again(req ctrl.Request, err error) (ctrl.Result
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// tell emits Events. They are transitions, so they are what is logged, too.
+// tell emits Events, once the status says the same. They are transitions, so they are what is logged, too.
 func (r *ModelServingReconciler) tell(ctx context.Context, ms *workloadv1alpha1.ModelServing, events []action.Event) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, e := range events {
