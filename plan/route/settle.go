@@ -17,7 +17,7 @@ func (o Output) Settle(faults []action.Fault) Output {
 		return o
 	}
 	for _, f := range faults {
-		if !isRouteObject(f.Action.Object) || f.Kind == action.Transient && f.Action.Verb != action.Create {
+		if !IsObject(f.Action.Object) || f.Kind == action.Transient && f.Action.Verb != action.Create {
 			continue
 		}
 		reason := workloadv1alpha1.ReasonCreateFailed
@@ -46,8 +46,8 @@ func (o Output) createsRoute() bool {
 	return false
 }
 
-// isRouteObject leaves out headless Services, which belong to role replicas.
-func isRouteObject(obj action.Object) bool {
+// IsObject says whether an object belongs to a route. Headless Services belong to role replicas.
+func IsObject(obj action.Object) bool {
 	switch o := obj.(type) {
 	case *gatewayv1.HTTPRoute:
 		return true

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/names"
+)
+
+// trimHistory deletes the oldest ControllerRevisions beyond the limit. Those in use do not count:
+// the update and the current one, those of Pods and PodGroups, and those that a recovery rebuilds.
+func (c *computation) trimHistory() {
+	limit := int(ptr.Deref(c.ms.Spec.RevisionHistoryLimit, 10))
+	if len(c.snapshot.Revisions) <= limit {
+		return
+	}
+	used := map[string]bool{
+		c.update.Name:                 true,
+		c.revisions.NameOf(c.current): true,
+		c.ms.Status.CurrentRevision:   true,
+	}
+	for _, r := range c.records {
+		used[r.Revision] = true
+	}
+	for _, g := range c.view.Groups {
+		if g.PodGroup != nil {
+			used[c.revisions.NameOf(g.PodGroup.Labels[names.LabelRevision])] = true
+		}
+		for _, r := range g.Replicas {
+			for _, p := range r.Pods {
+				used[c.revisions.NameOf(p.Revision())] = true
+			}
+		}
+	}
+	var unused []*appsv1.ControllerRevision
+	for _, r := range c.snapshot.Revisions {
+		if !used[r.Name] && r.DeletionTimestamp == nil {
+			unused = append(unused, r)
+		}
+	}
+	slices.SortFunc(unused, func(a, b *appsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Name, b.Name))
+	})
+	for _, r := range unused[:max(0, len(unused)-limit)] {
+		c.plan.After = append(c.plan.After, action.Action{Verb: action.Delete, Object: r, Why: whyHistory})
+	}
+}

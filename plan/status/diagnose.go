@@ -1,0 +1,265 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/state"
+)
+
+// problem is why a group is not available.
+type problem struct {
+	reason, message string
+	// passing: it is part of a rollout's or recovery's normal course.
+	passing bool
+}
+
+// look finds one kind of problem of a group; nil for none.
+type look func(*Group) *problem
+
+// looks are in the order of what tells most. The first that finds anything, in the group with the
+// lowest ordinal, is reported.
+var looks = []look{
+	gangPending,
+	ofPods(unschedulable),
+	ofPods(imagePull),
+	ofPods(configError),
+	ofPods(initFailed),
+	ofPods(crashLooping),
+	ofPods(podFailed),
+	recovering,
+	terminating,
+	creating,
+	ofPods(notReady),
+}
+
+// diagnose says what the first thing is that is wrong with the groups that are wanted.
+func (r *report) diagnose() *problem {
+	var suspects []*Group
+	for i := range r.Groups {
+		if g := &r.Groups[i]; (g.Kept || g.Rebuilt) && !g.Available {
+			suspects = append(suspects, g)
+		}
+	}
+	for _, l := range looks {
+		for _, g := range suspects {
+			if p := l(g); p != nil {
+				return p
+			}
+		}
+	}
+	if len(suspects) > 0 {
+		return &problem{reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
+			message: fmt.Sprintf("ServingGroup %q is not complete yet", suspects[0].Name)}
+	}
+	return nil
+}
+
+// gangScheduled counts the Pods of a group that have a node, of those that its gang needs.
+func gangScheduled(g *Group) (scheduled, needed int) {
+	if g.PodGroup == nil {
+		return 0, 0
+	}
+	for _, r := range g.Replicas {
+		for _, p := range r.Pods {
+			if !p.Going() && p.Spec.NodeName != "" {
+				scheduled++
+			}
+		}
+	}
+	return scheduled, int(g.PodGroup.Spec.MinMember)
+}
+
+// gangPending repeats what Volcano says of the gang, or of one of its Pods.
+func gangPending(g *Group) *problem {
+	scheduled, needed := gangScheduled(g)
+	if scheduled >= needed {
+		return nil
+	}
+	words := gangWords(g.PodGroup)
+	if words == "" {
+		for _, r := range g.Replicas {
+			for _, p := range r.Pods {
+				if c := p.Condition(corev1.PodScheduled); words == "" && c != nil && c.Status == corev1.ConditionFalse && !p.Going() {
+					words = c.Message
+				}
+			}
+		}
+	}
+	if words == "" {
+		return nil
+	}
+	return &problem{reason: workloadv1alpha1.ReasonGangPending, message: fmt.Sprintf(
+		"ServingGroup %q: %d of the %d Pods that its gang needs are scheduled: %s", g.Name, scheduled, needed, words)}
+}
+
+// gangWords is the message of the condition Unschedulable, unless the gang was scheduled since.
+func gangWords(pg *schedulingv1beta1.PodGroup) string {
+	var words string
+	var last *schedulingv1beta1.PodGroupCondition
+	for i := range pg.Status.Conditions {
+		c := &pg.Status.Conditions[i]
+		if c.Status != corev1.ConditionTrue || (last != nil && !c.LastTransitionTime.After(last.LastTransitionTime.Time)) {
+			continue
+		}
+		last, words = c, ""
+		if c.Type == schedulingv1beta1.PodGroupUnschedulableType {
+			words = c.Message
+		}
+	}
+	return words
+}
+
+// ofPods applies a look at a Pod to those Pods of a group that stay and are not Ready.
+func ofPods(l func(*state.Pod) *problem) look {
+	return func(g *Group) *problem {
+		for _, r := range g.Replicas {
+			for _, p := range r.Pods {
+				if p.Ready || p.Going() {
+					continue
+				}
+				if found := l(p); found != nil {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func unschedulable(p *state.Pod) *problem {
+	c := p.Condition(corev1.PodScheduled)
+	if c == nil || c.Status != corev1.ConditionFalse || c.Reason != corev1.PodReasonUnschedulable {
+		return nil
+	}
+	return &problem{reason: workloadv1alpha1.ReasonUnschedulable, message: fmt.Sprintf("Pod %q: %s", p.Name, c.Message)}
+}
+
+// What the kubelet says of a container that waits (k8s.io/kubernetes, pkg/kubelet/images and
+// pkg/kubelet/kuberuntime).
+var (
+	pullReasons   = []string{"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
+	configReasons = []string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError"}
+)
+
+const crashLoopBackOff = "CrashLoopBackOff"
+
+func imagePull(p *state.Pod) *problem {
+	return waitingFor(p, pullReasons, workloadv1alpha1.ReasonImagePullFailed)
+}
+
+func configError(p *state.Pod) *problem {
+	return waitingFor(p, configReasons, workloadv1alpha1.ReasonContainerConfigError)
+}
+
+func waitingFor(p *state.Pod, reasons []string, reason string) *problem {
+	for _, list := range [...][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i := range list {
+			w := list[i].State.Waiting
+			if w == nil || !slices.Contains(reasons, w.Reason) {
+				continue
+			}
+			return &problem{reason: reason, message: fmt.Sprintf("Pod %q, container %q: %s", p.Name, list[i].Name, words(w.Reason, w.Message))}
+		}
+	}
+	return nil
+}
+
+func initFailed(p *state.Pod) *problem {
+	return crashed(p, p.Status.InitContainerStatuses, "init container", workloadv1alpha1.ReasonInitContainerFailed)
+}
+
+func crashLooping(p *state.Pod) *problem {
+	return crashed(p, p.Status.ContainerStatuses, "container", workloadv1alpha1.ReasonCrashLooping)
+}
+
+func crashed(p *state.Pod, list []corev1.ContainerStatus, what, reason string) *problem {
+	for i := range list {
+		c := &list[i]
+		last := c.LastTerminationState.Terminated
+		if now := c.State.Terminated; now != nil {
+			last = now
+		}
+		waiting := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
+		again := c.RestartCount > 0 && !c.Ready && last != nil && last.ExitCode != 0
+		failing := c.State.Terminated != nil && c.State.Terminated.ExitCode != 0
+		if !waiting && !again && !failing {
+			continue
+		}
+		var said []string
+		if last != nil {
+			said = append(said, strings.TrimSpace(fmt.Sprintf("exit code %d: %s", last.ExitCode, words(last.Reason, last.Message))))
+		}
+		if waiting {
+			said = append(said, words(c.State.Waiting.Reason, c.State.Waiting.Message))
+		}
+		return &problem{reason: reason, message: fmt.Sprintf("Pod %q, %s %q: %s", p.Name, what, c.Name, strings.Join(said, "; "))}
+	}
+	return nil
+}
+
+func podFailed(p *state.Pod) *problem {
+	if !p.Ended() {
+		return nil
+	}
+	return &problem{reason: workloadv1alpha1.ReasonPodFailed, message: fmt.Sprintf(
+		"Pod %q is in phase %s: %s", p.Name, p.Status.Phase, words(p.Status.Reason, p.Status.Message))}
+}
+
+func recovering(g *Group) *problem {
+	switch {
+	case g.Pending != "":
+		return &problem{reason: workloadv1alpha1.ReasonRecovering, message: fmt.Sprintf("ServingGroup %q: %s", g.Name, g.Pending)}
+	case g.Recovering:
+		return &problem{reason: workloadv1alpha1.ReasonRecovering, message: fmt.Sprintf("ServingGroup %q is being recovered", g.Name)}
+	default:
+		return nil
+	}
+}
+
+func terminating(g *Group) *problem {
+	for _, r := range g.Replicas {
+		for _, p := range r.Pods {
+			if p.Going() {
+				return &problem{reason: workloadv1alpha1.ReasonPodTerminating, passing: true,
+					message: fmt.Sprintf("Pod %q is terminating; its successor waits for the name", p.Name)}
+			}
+		}
+	}
+	return nil
+}
+
+func creating(g *Group) *problem {
+	if g.Creates == 0 {
+		return nil
+	}
+	return &problem{reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
+		message: fmt.Sprintf("ServingGroup %q is being created", g.Name)}
+}
+
+func notReady(p *state.Pod) *problem {
+	message := "its containers have not started yet"
+	if c := p.Condition(corev1.PodReady); c != nil && c.Message != "" {
+		message = c.Message
+	} else if c != nil {
+		message = "its containers are not Ready yet"
+	}
+	return &problem{reason: workloadv1alpha1.ReasonPodsNotReady, passing: true, message: fmt.Sprintf("Pod %q: %s", p.Name, message)}
+}
+
+// words joins a reason and a message as the kubelet gives them.
+func words(reason, message string) string {
+	switch {
+	case message == "":
+		return reason
+	case reason == "":
+		return message
+	default:
+		return reason + ": " + message
+	}
+}
