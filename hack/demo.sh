@@ -58,7 +58,7 @@ run bin/cluster install
 kubectl delete modelserving sample too-big --ignore-not-found --wait >/dev/null
 kubectl delete namespace ai-demo --ignore-not-found --wait >/dev/null
 kubectl delete persistentvolume qwen-model --ignore-not-found --wait >/dev/null
-run kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu,GPU:.status.allocatable.nvidia\\\\.com/gpu,VGPU:.status.allocatable.volcano\\\\.sh/vgpu-number
+run "kubectl get nodes -o custom-columns='NAME:.metadata.name,CPU:.status.allocatable.cpu,GPU:.status.allocatable.nvidia\.com/gpu,VGPU:.status.allocatable.volcano\.sh/vgpu-number'"
 
 title "A gang that fits"
 say "4 prefill and 4 decode instances, each an entry and a worker: 16 Pods." \
