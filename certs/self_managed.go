@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -62,8 +63,10 @@ func cacheOptions(mgr ctrl.Manager, namespace string) cache.Options {
 // absent Secret has no events.
 func register(mgr ctrl.Manager, watched cache.Cache, name string, leaderOnly bool, r reconcile.Reconciler) error {
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Name: SecretName}}
+	logger := mgr.GetLogger().WithName(name) // there is one request only, so that its name tells nothing
 	ctl, err := controller.New(name, mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: 1, NeedLeaderElection: ptr.To(leaderOnly),
+		LogConstructor: func(*reconcile.Request) logr.Logger { return logger },
 	})
 	if err != nil {
 		return fmt.Errorf("make controller %q: %w", name, err)

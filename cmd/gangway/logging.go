@@ -49,13 +49,13 @@ func setUpLogging(o options, w io.Writer) (logr.Logger, error) {
 	if err != nil {
 		return logr.Logger{}, err
 	}
-	format := ctrlzap.JSONEncoder()
+	readable := func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder }
+	format := ctrlzap.JSONEncoder(readable)
 	if o.logFormat == formatConsole {
-		format = ctrlzap.ConsoleEncoder()
+		format = ctrlzap.ConsoleEncoder(readable)
 	}
 	logger := zapr.NewLogger(ctrlzap.NewRaw(
 		ctrlzap.WriteTo(w), ctrlzap.Level(level), format, ctrlzap.StacktraceLevel(zapcore.DPanicLevel),
-		func(c *ctrlzap.Options) { c.TimeEncoder = zapcore.RFC3339NanoTimeEncoder },
 	))
 	ctrl.SetLogger(logger)
 	klog.SetLoggerWithOptions(logger.WithName("client-go"), klog.ContextualLogger(true))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,9 +26,12 @@ func TestEverythingIsLoggedInOnePlace(t *testing.T) {
 	klog.Flush()
 	var messages []string
 	for line := range strings.Lines(out.String()) {
-		var entry struct{ Level, Msg string }
+		var entry struct {
+			Level, Msg string
+			TS         time.Time
+		}
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
-			t.Fatalf("a line is not JSON: %v: %s", err, line)
+			t.Fatalf("a line is not as it should be: %v: %s", err, line)
 		}
 		messages = append(messages, entry.Level+" "+entry.Msg)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 )
 
 func TestHelp(t *testing.T) {
@@ -18,7 +20,7 @@ func TestHelp(t *testing.T) {
 		if got.Code != exitOK || got.Stderr != "" {
 			t.Errorf("%s: code %d, stderr %q; want 0 and none", flag, got.Code, got.Stderr)
 		}
-		golden(t, "help.txt", got.Stdout)
+		gangwaytesting.Golden(t, "testdata/help.golden", []byte(got.Stdout))
 	}
 }
 
