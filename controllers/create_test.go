@@ -212,10 +212,10 @@ func TestFourToZeroToFourAtOnce(t *testing.T) {
 		}
 	}
 	w.available(ms, 4)
+	w.quiet(ms)
 	if got := len(w.allPods(ms)); got != 12 {
 		t.Errorf("%d Pods, want 12", got)
 	}
-	w.quiet(ms)
 }
 
 func TestScaleDownTakesTheLastAndItsPodGroup(t *testing.T) {
@@ -228,10 +228,10 @@ func TestScaleDownTakesTheLastAndItsPodGroup(t *testing.T) {
 	w.change(ms, func(ms *workloadv1alpha1.ModelServing) { ms.Spec.Replicas = ptr.To[int32](1) })
 	w.available(ms, 1)
 	maps.DeleteFunc(before, func(name, _ string) bool { return name[:5] != "ms-0-" })
-	if diff := cmp.Diff(before, uids(w.allPods(ms))); diff != "" {
-		t.Errorf("Pods (-want +got):\n%s", diff)
-	}
-	w.eventually("the PodGroups and Services are gone too", func() error {
+	w.eventually("the Pods, PodGroups and Services of the others are gone", func() error {
+		if diff := cmp.Diff(before, uids(w.allPods(ms))); diff != "" {
+			return fmt.Errorf("Pods (-want +got):\n%s", diff)
+		}
 		var groups schedulingv1beta1.PodGroupList
 		var services corev1.ServiceList
 		for _, list := range []client.ObjectList{&groups, &services} {

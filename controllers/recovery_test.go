@@ -167,7 +167,7 @@ func TestGracePeriodForgivesWhoComesBackInTime(t *testing.T) {
 	w.available(ms, 1)
 	before := w.pods(ms)
 	w.kubelet.crash("ms-0-decode-0-0")
-	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonRecovering)
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonCrashLooping, "ms-0-decode-0-0", "exit code 137")
 	w.later(50*time.Second, ms)
 	w.kubelet.ready("ms-0-decode-0-0", true)
 	w.available(ms, 1)
@@ -184,7 +184,7 @@ func TestGracePeriodEndsAcrossARestartOfTheManager(t *testing.T) {
 	w.available(ms, 1)
 	before := w.pods(ms)
 	w.kubelet.crash("ms-0-decode-0-0")
-	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonRecovering)
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonCrashLooping, "ms-0-decode-0-0", "exit code 137")
 	w.later(40*time.Second, ms)
 	w.stop()
 	w.start()
@@ -204,10 +204,9 @@ func TestReplacementIsNotKilledByTheOldDeadline(t *testing.T) {
 	w.available(ms, 1)
 	before := w.pods(ms)
 	w.kubelet.crash("ms-0-decode-0-0")
-	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonRecovering)
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonCrashLooping, "ms-0-decode-0-0", "exit code 137")
 	w.later(30*time.Second, ms)
 	w.remove(w.pods(ms)["ms-0-decode-0-0"])
-	w.later(40*time.Second, ms) // The deletion is a failure of its own, with the same grace.
 	w.replaced(before["ms-0-decode-0-0"])
 	w.available(ms, 1)
 	replacement := w.pods(ms)
@@ -257,7 +256,7 @@ func TestBackOffAcrossARestartOfTheManager(t *testing.T) {
 	// Times are whole seconds, so this is safely inside the 10 s.
 	second := w.pods(ms)["ms-0-decode-0-0"]
 	w.kubelet.crash(second.Name)
-	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonRecovering)
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonCrashLooping, "ms-0-decode-0-0", "exit code 137")
 	w.stop()
 	w.start()
 	w.pass(ms)
@@ -291,7 +290,7 @@ func TestRoleThatDoesNotComeBackEscalatesToTheGroup(t *testing.T) {
 	w.kubelet.hold("ms-0-decode-0-0")
 	w.kubelet.crash("ms-0-decode-0-0")
 	w.eventually("the role replica is going", func() error {
-		if w.allPods(ms)["ms-0-decode-0-0"].DeletionTimestamp == nil {
+		if pod := w.allPods(ms)["ms-0-decode-0-0"]; pod == nil || pod.DeletionTimestamp == nil {
 			return fmt.Errorf("it is not")
 		}
 		return nil
@@ -299,7 +298,7 @@ func TestRoleThatDoesNotComeBackEscalatesToTheGroup(t *testing.T) {
 	w.later(5*time.Minute, ms)
 	w.untouched(ms, before, "ms-0-prefill")
 	w.later(6*time.Minute, ms)
-	w.eventually("the other role is going too", func() error {
+	w.eventually("the other role goes too", func() error {
 		if now := w.pods(ms)["ms-0-prefill-0-0"]; now != nil && now.UID == before["ms-0-prefill-0-0"].UID {
 			return fmt.Errorf("it is still there")
 		}
@@ -318,9 +317,9 @@ func TestPodThatHangsOnANodeThatIsGoneIsForceDeleted(t *testing.T) {
 	w.available(ms, 1)
 	before := w.pods(ms)
 	w.kubelet.hold("ms-0-decode")
-	w.kubelet.fail("ms-0-decode-0-0")
+	w.kubelet.crash("ms-0-decode-0-0")
 	w.eventually("it terminates", func() error {
-		if w.allPods(ms)["ms-0-decode-0-0"].DeletionTimestamp == nil {
+		if pod := w.allPods(ms)["ms-0-decode-0-0"]; pod == nil || pod.DeletionTimestamp == nil {
 			return fmt.Errorf("not yet")
 		}
 		return nil

@@ -94,10 +94,12 @@ func TestRolloutWithSurgeNeverDips(t *testing.T) {
 	if lowest := watched.stop(); lowest < 3 {
 		t.Errorf("at one moment only %d groups were available", lowest)
 	}
-	want := []string{"ms-0", "ms-1", "ms-2"}
-	if diff := cmp.Diff(want, groups(w.images(ms))); diff != "" {
-		t.Errorf("groups (-want +got):\n%s", diff)
-	}
+	w.eventually("the surge is gone", func() error {
+		if diff := cmp.Diff([]string{"ms-0", "ms-1", "ms-2"}, groups(w.images(ms))); diff != "" {
+			return fmt.Errorf("groups (-want +got):\n%s", diff)
+		}
+		return nil
+	})
 	w.quiet(ms)
 }
 
