@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -149,6 +150,9 @@ var (
 
 const crashLoopBackOff = "CrashLoopBackOff"
 
+// reportLag is how long after a container ended its Pod may still be reported Ready.
+const reportLag = 5 * time.Second
+
 func imagePull(p *state.Pod) *problem {
 	return waitingFor(p, pullReasons, workloadv1alpha1.ReasonImagePullFailed)
 }
@@ -186,7 +190,9 @@ func crashed(p *state.Pod, list []corev1.ContainerStatus, what, reason string) *
 			last = now
 		}
 		waiting := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
-		again := c.RestartCount > 0 && !c.Ready && last != nil && last.ExitCode != 0
+		// A crash from before the Pod was last Ready is over, whatever ails the Pod now.
+		again := c.RestartCount > 0 && !c.Ready && last != nil && last.ExitCode != 0 &&
+			!last.FinishedAt.Time.Before(p.ReadySince().Add(-reportLag))
 		failing := c.State.Terminated != nil && c.State.Terminated.ExitCode != 0
 		if !waiting && !again && !failing {
 			continue
