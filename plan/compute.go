@@ -55,6 +55,7 @@ var steps = []func(*computation){
 	(*computation).recover,
 	(*computation).remember,
 	(*computation).writeLanes,
+	(*computation).moveCurrent,
 	(*computation).trimHistory,
 	(*computation).report,
 }

@@ -205,7 +205,7 @@ func (c *computation) wantedReplicas(g *group, role string) int {
 
 // scaleGroups decides which groups there are to be, those of a surge included.
 func (c *computation) scaleGroups() {
-	outdated, settled := 0, 0
+	outdated := 0
 	var units []scale.Unit
 	for _, g := range c.groups {
 		if !g.Exists() {
@@ -213,8 +213,6 @@ func (c *computation) scaleGroups() {
 		}
 		if g.waiting {
 			outdated++
-		} else if g.available {
-			settled++
 		}
 		u := scale.Unit{Ordinal: g.Ordinal, Protected: g.protected, Ended: g.Living == 0, Available: g.available}
 		for _, r := range g.Replicas {
@@ -222,8 +220,8 @@ func (c *computation) scaleGroups() {
 		}
 		units = append(units, u)
 	}
-	c.surge = rollout.Surge(int(c.ms.Status.SurgeReplicas), c.limits.MaxSurge, outdated, c.paused,
-		outdated == 0 && settled >= c.replicas)
+	used := int(c.ms.Status.SurgeReplicas)
+	c.surge = rollout.Surge(used, c.limits.MaxSurge, outdated, c.paused, outdated == 0 && c.settled(units, used))
 
 	add, removed := scale.Decide(units, c.replicas+c.surge)
 	wanted := make(map[int]bool, len(add))
@@ -241,6 +239,20 @@ func (c *computation) scaleGroups() {
 			g.fate, g.why = remove, whyScaleDown
 		}
 	}
+}
+
+// settled says that a rollout that uses so many surge groups needs them no more: all groups are there,
+// and the lowest are available, as many as are wanted.
+func (c *computation) settled(units []scale.Unit, surge int) bool {
+	if len(units) < c.replicas+surge {
+		return false
+	}
+	for _, u := range units[:min(c.replicas, len(units))] {
+		if !u.Available {
+			return false
+		}
+	}
+	return true
 }
 
 // findLosses marks the groups and role replicas that lost Pods without anybody seeing it.

@@ -11,6 +11,32 @@ import (
 	"github.com/gangway-serving/gangway/plan/names"
 )
 
+// moveCurrent finds the current revision: it moves to the update revision when every group has got
+// there, and to the oldest that is left when all groups stand and none has the old one any more.
+// While anything is being rebuilt it stays: a group that the partition protects may need it.
+func (c *computation) moveCurrent() {
+	done, standing, quiet, kept := true, true, true, 0
+	oldest := c.update
+	for _, g := range c.groups {
+		if g.fate != remove {
+			kept++
+			done = done && g.fate == keep && g.available && !g.outdated
+			standing = standing && g.Living > 0 && g.own != c.current
+		}
+		quiet = quiet && g.Going == 0
+		if own := c.revisions.Get(g.own); own != nil && own.Number < oldest.Number {
+			oldest = own
+		}
+	}
+	switch {
+	case kept < c.replicas, !quiet:
+	case done:
+		c.current = c.update.Hash
+	case standing:
+		c.current = oldest.Hash
+	}
+}
+
 // trimHistory deletes the oldest ControllerRevisions beyond the limit. Those in use do not count:
 // the update and the current one, those of Pods and PodGroups, and those that a recovery rebuilds.
 func (c *computation) trimHistory() {
@@ -21,7 +47,6 @@ func (c *computation) trimHistory() {
 	used := map[string]bool{
 		c.update.Name:                 true,
 		c.revisions.NameOf(c.current): true,
-		c.ms.Status.CurrentRevision:   true,
 	}
 	for _, r := range c.records {
 		used[r.Revision] = true

@@ -24,15 +24,11 @@ func (r *report) count() {
 	st.LabelSelector = scaleSelector(ms)
 	st.Address = r.Address
 
-	done, kept := true, 0
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		if !g.Kept {
-			done = done && !g.Rebuilt
 			continue
 		}
-		kept++
-		done = done && g.Available && !g.Outdated
 		if g.Living == 0 && g.Wanted > 0 {
 			continue
 		}
@@ -43,9 +39,6 @@ func (r *report) count() {
 		if g.Available {
 			st.AvailableReplicas++
 		}
-	}
-	if done && kept >= r.Replicas {
-		st.CurrentRevision = st.UpdateRevision
 	}
 	for i := range r.Groups {
 		if g := &r.Groups[i]; g.Kept && g.Living > 0 && g.Own == st.CurrentRevision {
