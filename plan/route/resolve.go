@@ -187,9 +187,9 @@ func HostsIntersect(listener, host string) bool {
 	case listenerWild && hostWild:
 		return strings.HasSuffix(hostSuffix, listenerSuffix) || strings.HasSuffix(listenerSuffix, hostSuffix)
 	case listenerWild:
-		return underSuffix(host, listenerSuffix)
+		return strings.HasSuffix(host, listenerSuffix)
 	case hostWild:
-		return underSuffix(listener, hostSuffix)
+		return strings.HasSuffix(listener, hostSuffix)
 	default:
 		return false
 	}
@@ -199,8 +199,4 @@ func HostsIntersect(listener, host string) bool {
 func wildcardSuffix(host string) (string, bool) {
 	rest, ok := strings.CutPrefix(host, "*")
 	return rest, ok && strings.HasPrefix(rest, ".")
-}
-
-func underSuffix(host, suffix string) bool {
-	return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 }

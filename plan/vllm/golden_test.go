@@ -2,7 +2,6 @@ package vllm
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,11 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
+	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 	"github.com/gangway-serving/gangway/plan/action"
 	"github.com/gangway-serving/gangway/plan/route"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
@@ -62,19 +60,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("Compute changed its input (-before +after):\n%s", diff)
 			}
 
-			golden := filepath.Join("testdata", name+".out.yaml")
-			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("objects (-want +got):\n%s", diff)
-			}
+			gangwaytesting.Golden(t, filepath.Join("testdata", name+".out.yaml"), got)
 		})
 	}
 }

@@ -149,7 +149,7 @@ func judgeAvailable(s Snapshot, deployment judgement) judgement {
 	switch {
 	case wanted == 0 && deployment.exists:
 		return yes(v1alpha1.ReasonScaledToZero, "no replica is wanted")
-	case deployment.exists && ready >= wanted:
+	case wanted > 0 && ready >= wanted:
 		return yes(v1alpha1.ReasonReplicasReady, fmt.Sprintf("%d of %d replicas are Ready", min(ready, wanted), wanted))
 	}
 	return notYet(v1alpha1.ReasonReplicasNotReady, fmt.Sprintf("%d of %d replicas are Ready", min(ready, wanted), wanted))

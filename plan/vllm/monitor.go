@@ -58,7 +58,7 @@ func setServiceMonitor(m *unstructured.Unstructured, v *aiinfrav1alpha1.VLLMServ
 	}
 	spec["selector"] = map[string]any{"matchLabels": map[string]any{names.LabelVLLMService: v.Name}}
 	endpoint := map[string]any{}
-	if endpoints, _, _ := unstructured.NestedSlice(m.Object, "spec", "endpoints"); len(endpoints) == 1 {
+	if endpoints, _, _ := unstructured.NestedSlice(m.Object, "spec", "endpoints"); len(endpoints) > 0 {
 		if e, ok := endpoints[0].(map[string]any); ok {
 			endpoint = e
 		}
