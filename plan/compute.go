@@ -125,10 +125,7 @@ func (c *computation) read() error {
 		}
 	}
 	c.view = state.Observe(c.snapshot, c.revisions)
-	c.current = c.revisions.HashOf(c.ms.Status.CurrentRevision)
-	if c.revisions.Get(c.current) == nil {
-		c.current = c.update.Hash
-	}
+	c.findCurrent()
 	c.remembered = map[string][]workloadv1alpha1.RecoveryStatus{}
 	for _, r := range c.ms.Status.Recoveries {
 		c.remembered[r.Group] = append(c.remembered[r.Group], r)

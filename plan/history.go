@@ -11,6 +11,22 @@ import (
 	"github.com/gangway-serving/gangway/plan/names"
 )
 
+// findCurrent is the current revision of the status or, when it was never written or is gone, the
+// oldest that there is.
+func (c *computation) findCurrent() {
+	c.current = c.revisions.HashOf(c.ms.Status.CurrentRevision)
+	if c.revisions.Get(c.current) != nil {
+		return
+	}
+	oldest := c.update
+	for _, o := range c.snapshot.Revisions {
+		if r := c.revisions.Get(c.revisions.HashOf(o.Name)); r != nil && r.Number < oldest.Number {
+			oldest = r
+		}
+	}
+	c.current = oldest.Hash
+}
+
 // moveCurrent finds the current revision: it moves to the update revision when every group has got
 // there, and to the oldest that is left when all groups stand and none has the old one any more.
 // While anything is being rebuilt it stays: a group that the partition protects may need it.
