@@ -115,7 +115,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 
 // execute runs the command and turns its error into lines on stderr and an exit code.
 func execute(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // never nil, which cobra takes for os.Args
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)

@@ -121,7 +121,9 @@ func newManager(cfg *rest.Config, o options) (ctrl.Manager, error) {
 	if err := webhooks.SetupWithManager(mgr, webhooks.Options{RequireGateway: o.requireGateway}); err != nil {
 		return nil, fmt.Errorf("set up admission: %w", err)
 	}
-	if err := controllers.SetupWithManager(mgr, controllers.Options{MaxConcurrentReconciles: o.maxConcurrentReconciles}); err != nil {
+	if err := controllers.SetupWithManager(mgr, controllers.Options{
+		MaxConcurrentReconciles: o.maxConcurrentReconciles, Namespaces: o.watchNamespaces,
+	}); err != nil {
 		return nil, fmt.Errorf("set up control: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -158,7 +159,7 @@ func splitAddress(address string) (host, port string, err error) {
 	const rule = "must be host:port or :port; for example :9443 or 127.0.0.1:9443"
 	host, port, err = net.SplitHostPort(address)
 	if err != nil {
-		return "", "", fmt.Errorf(rule)
+		return "", "", errors.New(rule)
 	}
 	if host != "" && net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
 		return "", "", fmt.Errorf("%s; %q is neither an IP address nor a host name", rule, host)
