@@ -75,7 +75,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.Fatalf("make a manager: %v", err)
 	}
-	err = controllers.SetupWithManager(mgr, controllers.Options{Clock: r.clock, SkipNameValidation: true, MaxBackoff: time.Second})
+	err = controllers.SetupWithManager(mgr, controllers.Options{Clock: r.clock, SkipNameValidation: true, MaxBackoff: time.Second, Namespaces: []string{r.team, r.infra}})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	ParallelWrites int
 	// MaxBackoff is the longest wait before a pass that failed is tried again. Default 1 min.
 	MaxBackoff time.Duration
+	// Namespaces are those that the manager's cache is limited to; none means all.
+	Namespaces []string
 	// SkipNameValidation lets several managers run in one process, as tests do.
 	SkipNameValidation bool
 }

@@ -103,7 +103,7 @@ func (w *world) start() {
 		w.Fatalf("make a manager: %v", err)
 	}
 	err = controllers.SetupWithManager(mgr, controllers.Options{
-		Clock: w.clock, SkipNameValidation: true, MaxBackoff: time.Second,
+		Clock: w.clock, SkipNameValidation: true, MaxBackoff: time.Second, Namespaces: []string{w.ns},
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -32,6 +32,7 @@ import (
 // +kubebuilder:rbac:groups=aiinfra.example.com,resources=vllmservices/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;update;delete
 
 // vllmServiceController is the name of the controller in logs and metrics.
@@ -105,10 +106,14 @@ func (r *VLLMServiceReconciler) tell(ctx context.Context, v *aiinfrav1alpha1.VLL
 
 // setupVLLMService registers the controller of VLLMServices.
 func setupVLLMService(mgr ctrl.Manager, opts Options, caps *Capabilities, routes *routes) error {
+	pods, err := vllmPods(mgr, opts.Namespaces)
+	if err != nil {
+		return err
+	}
 	r := &VLLMServiceReconciler{
 		client: mgr.GetClient(),
 		gather: &gather.VLLMServices{
-			Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Routes: routes.Routes,
+			Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Routes: routes.Routes, Pods: pods,
 			Monitors: func(ctx context.Context) (bool, error) { return caps.Served(ctx, ServiceMonitors) },
 		},
 		writer: &apply.Writer{
@@ -124,6 +129,7 @@ func setupVLLMService(mgr ctrl.Manager, opts Options, caps *Capabilities, routes
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Service{}).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(ofPVC(routes))).
+		WatchesRawSource(source.Kind[client.Object](pods, &corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofPod), podPredicate())).
 		WatchesRawSource(caps.Changes(everyMonitored(routes), ServiceMonitors)).
 		WithOptions(opts.controller())
 	c, err := routes.watch(b, routedVLLMServices).Build(r)

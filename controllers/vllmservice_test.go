@@ -229,6 +229,33 @@ func TestPersistentVolumeClaimIsWatched(t *testing.T) {
 	}
 }
 
+func TestWhatThePodsLackIsToldInTheKubeletsWords(t *testing.T) {
+	r := newRig(t)
+	r.bound()
+	v := vllmService("qwen")
+	r.create(v)
+	r.appears(deploymentOf(v))
+	template := deploymentOf(v)
+	r.appears(template)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "qwen-abc", Labels: template.Spec.Template.Labels},
+		Spec:       template.Spec.Template.Spec,
+	}
+	r.create(pod)
+	r.condition(v, "Ready", metav1.ConditionFalse, "ReplicasNotReady", `0 of 1 replicas are Ready; Pod "qwen-abc"`)
+	changeStatus(r, pod, func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "vllm", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "ImagePullBackOff", Message: "not found",
+			}},
+		}}
+	})
+	r.condition(v, "Ready", metav1.ConditionFalse, "ImagePullFailed", `container "vllm"`, "not found")
+	r.condition(v, "Available", metav1.ConditionFalse, "ImagePullFailed")
+	r.remove(pod, client.GracePeriodSeconds(0))
+	r.condition(v, "Ready", metav1.ConditionFalse, "ReplicasNotReady")
+}
+
 func TestForeignDeploymentAndServiceAreNeverTouched(t *testing.T) {
 	r := newRig(t)
 	labels := map[string]string{"app": "web"}

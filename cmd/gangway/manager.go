@@ -25,6 +25,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/certs"
 	"github.com/gangway-serving/gangway/controllers"
+	"github.com/gangway-serving/gangway/controllers/metrics"
 	"github.com/gangway-serving/gangway/webhooks"
 )
 
@@ -89,7 +90,7 @@ func newManager(cfg *rest.Config, o options) (ctrl.Manager, error) {
 	}
 	certificates := certs.New(certs.Options{
 		Mode: certs.Mode(o.certMode), Namespace: o.namespace, ServiceName: o.webhookServiceName,
-		ExtraHosts: o.webhookHosts, Dir: o.certDir,
+		ExtraHosts: o.webhookHosts, Dir: o.certDir, OnPresent: metrics.Presented,
 	})
 	server, err := webhookServer(o, certificates)
 	if err != nil {

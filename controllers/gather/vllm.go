@@ -18,6 +18,8 @@ import (
 type VLLMServices struct {
 	// Cache, Live: as of Routes.
 	Cache, Live client.Reader
+	// Pods is a cache of the Pods of VLLMServices.
+	Pods client.Reader
 	// Monitors says whether ServiceMonitors are served.
 	Monitors func(context.Context) (bool, error)
 	// Routes gathers the route and the Service.
@@ -42,6 +44,13 @@ func (g *VLLMServices) Snapshot(ctx context.Context, v *aiinfrav1alpha1.VLLMServ
 	if s.PVC, err = observed(ctx, g.Cache, nil, key, &corev1.PersistentVolumeClaim{}); err != nil {
 		return fail(err)
 	}
+	var pods corev1.PodList
+	err = g.Pods.List(ctx, &pods, client.InNamespace(v.Namespace),
+		client.MatchingLabels{names.LabelVLLMService: v.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fail(err)
+	}
+	s.Pods = pointers(pods.Items)
 	if s.Monitors, err = g.Monitors(ctx); err != nil {
 		return fail(err)
 	}

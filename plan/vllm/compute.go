@@ -38,7 +38,7 @@ func Compute(s Snapshot, now time.Time) Plan {
 		),
 		RequeueAfter: routed.RequeueAfter,
 	}
-	p.Status = status(s, routed, nil, now)
+	p.Status = wholeStatus(s, routed, nil, now)
 	p.Events = transitions(s.VLLMService.Status.Conditions, p.Status.Conditions)
 	if hasReason(p.Status.Conditions, v1alpha1.ReasonNameConflict) {
 		// The other object may be of a kind or label that is not watched.
@@ -55,7 +55,7 @@ func (p Plan) Settle(s Snapshot, faults []action.Fault, now time.Time) (v1alpha1
 	if len(faults) == 0 || s.VLLMService.DeletionTimestamp != nil {
 		return p.Status, p.Events
 	}
-	settled := status(s, route.Decide(s.Route).Settle(faults), faults, now)
+	settled := wholeStatus(s, route.Decide(s.Route).Settle(faults), faults, now)
 	return settled, transitions(s.VLLMService.Status.Conditions, settled.Conditions)
 }
 

@@ -75,6 +75,10 @@ func stranger(obj metav1.Object) {
 	obj.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Rollout", Name: "web", UID: "web", Controller: ptr.To(true)}})
 }
 
+func podOf(name string, conditions ...corev1.PodCondition) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{Conditions: conditions}}
+}
+
 func TestCompute(t *testing.T) {
 	deployment := func(change func(*appsv1.Deployment)) func(*Snapshot) {
 		return func(s *Snapshot) { change(s.Deployment) }
@@ -119,6 +123,26 @@ func TestCompute(t *testing.T) {
 			healthy(deployment(func(d *appsv1.Deployment) { d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1 })),
 			result{
 				Phase: "Pending", Ready: "ReplicasNotReady", Message: "1 of 2 replicas are Ready",
+				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"a replica does not fit, in the scheduler's words": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1 }),
+				func(s *Snapshot) {
+					s.Pods = []*corev1.Pod{podOf("b", corev1.PodCondition{
+						Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available",
+					}), podOf("a", corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})}
+				}),
+			result{
+				Phase: "Pending", Ready: "Unschedulable", Message: `1 of 2 replicas are Ready; Pod "b": 0/3 nodes are available`,
+				Others: map[string]string{"Available": "Unschedulable", "DeploymentReady": "DeploymentProgressing"},
+			},
+		},
+		"a replica is starting": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1 }),
+				func(s *Snapshot) { s.Pods = []*corev1.Pod{podOf("a")} }),
+			result{
+				Phase: "Pending", Ready: "ReplicasNotReady", Message: `1 of 2 replicas are Ready; Pod "a": its containers have not started yet`,
 				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "DeploymentProgressing"},
 			},
 		},

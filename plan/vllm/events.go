@@ -20,7 +20,9 @@ func transitions(before, after []metav1.Condition) []action.Event {
 		old := meta.FindStatusCondition(before, c.Type)
 		changed := old == nil || old.Status != c.Status || old.Reason != c.Reason
 		isReady := c.Type == v1alpha1.ConditionReady
-		if changed && c.Type != v1alpha1.ConditionAvailable && (!told[c.Message] || isReady && c.Status == metav1.ConditionTrue) {
+		// Replicas that come and go in the normal course are the Deployment's to tell.
+		routine := c.Type == v1alpha1.ConditionAvailable && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonReplicasNotReady)
+		if changed && !routine && (!told[c.Message] || isReady && c.Status == metav1.ConditionTrue) {
 			events = append(events, action.Event{Type: eventType(c), Reason: c.Reason, Message: c.Message})
 		}
 		told[c.Message] = true

@@ -12,6 +12,7 @@ import (
 	"github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/action"
 	"github.com/gangway-serving/gangway/plan/names"
+	"github.com/gangway-serving/gangway/plan/status"
 )
 
 // judgement is what a condition will say.
@@ -141,6 +142,8 @@ func judgeService(s Snapshot, faults []action.Fault) judgement {
 	return yes("", "")
 }
 
+// judgeAvailable speaks of the Pods: how many are Ready and, when some are not, what the scheduler
+// or kubelet says of the first.
 func judgeAvailable(s Snapshot, deployment judgement) judgement {
 	wanted, ready := ptr.Deref(s.VLLMService.Spec.Replicas, 1), int32(0)
 	if s.Deployment != nil && s.Route.Owner.Owns(s.Deployment) {
@@ -152,7 +155,15 @@ func judgeAvailable(s Snapshot, deployment judgement) judgement {
 	case wanted > 0 && ready >= wanted:
 		return yes(v1alpha1.ReasonReplicasReady, fmt.Sprintf("%d of %d replicas are Ready", min(ready, wanted), wanted))
 	}
-	return notYet(v1alpha1.ReasonReplicasNotReady, fmt.Sprintf("%d of %d replicas are Ready", min(ready, wanted), wanted))
+	counted := fmt.Sprintf("%d of %d replicas are Ready", min(ready, wanted), wanted)
+	reason, message, passing := status.OfPods(s.Pods)
+	switch {
+	case reason == "":
+		return notYet(v1alpha1.ReasonReplicasNotReady, counted)
+	case passing:
+		return notYet(v1alpha1.ReasonReplicasNotReady, counted+"; "+message)
+	}
+	return notYet(reason, counted+"; "+message)
 }
 
 func judgeStorage(pvc *corev1.PersistentVolumeClaim, v *v1alpha1.VLLMService) judgement {

@@ -33,6 +33,9 @@ type Snapshot struct {
 	// PVC is the one that spec.storage names; nil when there is none.
 	PVC *corev1.PersistentVolumeClaim
 
+	// Pods are those that the Deployment's selector selects, in any order.
+	Pods []*corev1.Pod
+
 	// Monitors: the cluster serves ServiceMonitors.
 	Monitors bool
 

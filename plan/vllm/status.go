@@ -13,8 +13,8 @@ import (
 	"github.com/gangway-serving/gangway/plan/route"
 )
 
-// status is the whole status, given what the route came to and which writes failed.
-func status(s Snapshot, routed route.Output, faults []action.Fault, now time.Time) v1alpha1.VLLMServiceStatus {
+// wholeStatus is the status, given what the route came to and which writes failed.
+func wholeStatus(s Snapshot, routed route.Output, faults []action.Fault, now time.Time) v1alpha1.VLLMServiceStatus {
 	v := s.VLLMService
 	st := v1alpha1.VLLMServiceStatus{
 		ObservedGeneration: v.Generation,
