@@ -71,7 +71,7 @@ lint: golangci-lint ## golangci-lint, with the import table of the house
 ##@ Make
 
 build: ## bin/gangway, the kubectl plugin and bin/cluster
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/... ./e2e/cluster/cmd/cluster
+	go build -o bin/ ./cmd/... ./e2e/cluster/cmd/cluster
 
 generate: controller-gen ## Write deepcopy functions, CRDs and roles from the markers
 	@hack/generate.sh
@@ -108,7 +108,7 @@ controller-gen golangci-lint: ## (one of these two)
 
 gateway-bed: programs ## traefik (five minutes, once) and what gives Pods real addresses
 	@hack/tool.sh traefik
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./e2e/gateway/cmd/gateway-bed
+	go build -o bin/ ./e2e/gateway/cmd/gateway-bed
 
 clean-tools: ## Remove the tools of every version
 	rm -rf bin
