@@ -38,7 +38,7 @@ func canonicalData(rev *appsv1.ControllerRevision) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Data(t)
+	return serialize(t)
 }
 
 // Resolve finds or makes the ControllerRevision of the live spec among those that ms owns.
@@ -52,7 +52,7 @@ func canonicalData(rev *appsv1.ControllerRevision) ([]byte, error) {
 // When the creation finds the name taken by another's object, try again with that count plus one.
 func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevision) (update *appsv1.ControllerRevision, create bool, collisionCount *int32, err error) {
 	t := Of(ms)
-	content, err := Data(t)
+	content, err := serialize(t)
 	if err != nil {
 		return nil, false, nil, err
 	}
@@ -93,18 +93,31 @@ func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevisi
 	return wanted, true, collisionCount, nil
 }
 
-// survey returns the highest revision number in use, and the newest of those equal to wanted.
+// survey returns the highest revision number in use, and the newest of those equal to wanted. Those
+// that are so to the byte come first: nothing needs to be read to know it.
 func survey(owned []*appsv1.ControllerRevision, wanted *appsv1.ControllerRevision) (newest int64, equal *appsv1.ControllerRevision) {
 	for _, r := range owned {
 		newest = max(newest, r.Revision)
-		if r.DeletionTimestamp != nil || !Equal(r, wanted) {
-			continue
-		}
-		if equal == nil || r.Revision > equal.Revision || (r.Revision == equal.Revision && r.Name < equal.Name) {
-			equal = r
-		}
+	}
+	same := func(r *appsv1.ControllerRevision) bool { return bytes.Equal(r.Data.Raw, wanted.Data.Raw) }
+	if equal = latest(owned, same); equal == nil {
+		equal = latest(owned, func(r *appsv1.ControllerRevision) bool { return Equal(r, wanted) })
 	}
 	return newest, equal
+}
+
+// latest is the newest of the revisions that stay and match.
+func latest(owned []*appsv1.ControllerRevision, matches func(*appsv1.ControllerRevision) bool) *appsv1.ControllerRevision {
+	var best *appsv1.ControllerRevision
+	for _, r := range owned {
+		if r.DeletionTimestamp != nil || !matches(r) {
+			continue
+		}
+		if best == nil || r.Revision > best.Revision || (r.Revision == best.Revision && r.Name < best.Name) {
+			best = r
+		}
+	}
+	return best
 }
 
 // refreshed makes an existing revision the newest, in a copy when that changes anything.

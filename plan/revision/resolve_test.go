@@ -41,7 +41,7 @@ func TestResolveMakesTheFirstRevision(t *testing.T) {
 			}},
 		},
 		Data: runtime.RawExtension{Raw: []byte(
-			`{"roles":[{"entryTemplate":{"spec":{"containers":[{"image":"i:1","name":"server"}]}},"name":"r"}],"schedulerName":"volcano"}`)},
+			`{"schedulerName":"volcano","roles":[{"name":"r","entryTemplate":{"spec":{"containers":[{"name":"server","image":"i:1"}]}}}]}`)},
 		Revision: 1,
 	}
 	if !create || count != nil {
@@ -130,7 +130,7 @@ func TestResolve(t *testing.T) {
 			answer{Name: "m-oldhash", Hash: "oldhash", Number: 1, Replicas: `{"r":2}`},
 		},
 		"of two that mean the same, the newest is the one": {
-			withImage("i:1"), []*appsv1.ControllerRevision{first, newer},
+			withImage("i:1"), []*appsv1.ControllerRevision{newer, older},
 			answer{Name: "m-newer", Hash: "newer", Number: 2, Replicas: `{"r":2}`},
 		},
 		"a revision that is being deleted is not used again, nor is its name": {

@@ -50,7 +50,7 @@ func Of(ms *workloadv1alpha1.ModelServing) Template {
 		t.Roles = append(t.Roles, canonicalRole(&ms.Spec.Template.Roles[i]))
 		t.Roles[i].Replicas = ptr.To(ptr.Deref(ms.Spec.Template.Roles[i].Replicas, 1))
 	}
-	t.RoleHashes = roleHashes(t)
+	t.RoleHashes = roleHashes(t.SchedulerName, t.Roles)
 	return t
 }
 
@@ -88,9 +88,18 @@ type roleData struct {
 // and of lists within them, is part of the content; the order of maps, defaults written out, and
 // empty objects that mean nothing are not.
 func Data(t Template) ([]byte, error) {
-	d := data{SchedulerName: t.SchedulerName, Roles: []roleData{}}
+	canonical := Template{SchedulerName: t.SchedulerName, Roles: make([]workloadv1alpha1.Role, len(t.Roles))}
 	for i := range t.Roles {
-		r := canonicalRole(&t.Roles[i])
+		canonical.Roles[i] = canonicalRole(&t.Roles[i])
+	}
+	return serialize(canonical)
+}
+
+// serialize writes down a template whose roles are in canonical form.
+func serialize(t Template) ([]byte, error) {
+	d := data{SchedulerName: t.SchedulerName, Roles: make([]roleData, 0, len(t.Roles))}
+	for i := range t.Roles {
+		r := &t.Roles[i]
 		d.Roles = append(d.Roles, roleData{
 			Name: r.Name, EntryTemplate: &r.EntryTemplate,
 			WorkerReplicas: r.WorkerReplicas, WorkerTemplate: r.WorkerTemplate,
@@ -125,6 +134,6 @@ func Decode(rev *appsv1.ControllerRevision) (Template, error) {
 		}
 		t.Roles = append(t.Roles, role)
 	}
-	t.RoleHashes = roleHashes(t)
+	t.RoleHashes = roleHashes(t.SchedulerName, t.Roles)
 	return t, nil
 }

