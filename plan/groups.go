@@ -87,12 +87,23 @@ func (c *computation) assess(observed *state.Group) *group {
 		g.target = c.update
 	default:
 		g.target = c.revisions.Get(cmp.Or(g.own, c.current))
-		if g.target == nil {
-			g.target = c.revisions.Get(c.current)
+		if g.target == nil || (!g.Exists() && c.wantsNothing(g.target)) {
+			// Of a group without Pods there is nothing to keep.
+			g.own, g.target = "", c.update
 		}
 	}
 	g.available = c.isAvailable(g)
 	return g
+}
+
+// wantsNothing says that a group of that revision has no Pods.
+func (c *computation) wantsNothing(r *state.Revision) bool {
+	for i := range r.Template.Roles {
+		if revision.RoleReplicas(c.ms, r.Template, r.Template.Roles[i].Name) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ownRevision is the hash of the revision that a group has: of its living Pods or, when it is to be
@@ -161,20 +172,13 @@ func (c *computation) isUpdated(g *group) bool {
 }
 
 // isAvailable says whether all that is wanted of a group is there and Ready. A waiting group is
-// judged by what it has: role replicas that were asked for since are not added to it any more.
+// judged by what its revision last had: what was asked for since is not added to it any more.
 func (c *computation) isAvailable(g *group) bool {
 	if g.Removing {
 		return false
 	}
-	if g.target == nil || g.waiting {
-		for _, r := range g.Replicas {
-			if r.Exists() && !r.Available {
-				return false
-			}
-		}
-	}
 	if g.target == nil {
-		return g.Living > 0
+		return g.Living > 0 && !slices.ContainsFunc(g.Replicas, func(r *state.Replica) bool { return r.Exists() && !r.Available })
 	}
 	for i := range g.target.Template.Roles {
 		name := g.target.Template.Roles[i].Name
@@ -290,7 +294,6 @@ func (c *computation) findLosses() {
 		for _, i := range recovery.Lost(int(had.Replicas), has, units) {
 			replicas[i].lost = true
 			owners[i].lost = true
-			owners[i].available = false
 		}
 	}
 }

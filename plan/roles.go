@@ -14,6 +14,7 @@ import (
 	"github.com/gangway-serving/gangway/plan/rollout"
 	"github.com/gangway-serving/gangway/plan/scale"
 	"github.com/gangway-serving/gangway/plan/state"
+	"github.com/gangway-serving/gangway/plan/status"
 )
 
 // role is a role of a group that is to be kept.
@@ -127,7 +128,7 @@ func (c *computation) roleUnits(g *group, name string, seen []*state.Replica) []
 	for _, r := range seen {
 		if r.Exists() {
 			units = append(units, scale.Unit{
-				Ordinal: r.Ordinal, Protected: c.protectsReplica(g, name, r.Ordinal),
+				Ordinal: r.Ordinal, Protected: c.protectsReplica(name, r.Ordinal) || c.isCounted(name, r.Ordinal),
 				Ended: r.Living == 0, Available: r.Available, Cost: r.Cost,
 			})
 		}
@@ -135,8 +136,14 @@ func (c *computation) roleUnits(g *group, name string, seen []*state.Replica) []
 	return units
 }
 
-func (c *computation) protectsReplica(g *group, name string, ordinal int) bool {
+func (c *computation) protectsReplica(name string, ordinal int) bool {
 	return c.byRole && ordinal < c.roleLimits[name].Partition
+}
+
+// isCounted says that an autoscaler counts the groups by this role replica (status.labelSelector): a
+// group that loses it for good would not be counted any more.
+func (c *computation) isCounted(name string, ordinal int) bool {
+	return ordinal == 0 && name == status.CountedRole(c.ms)
 }
 
 // newReplica decides what a role replica is made from: under a rollout of whole groups what the group
@@ -151,7 +158,7 @@ func (c *computation) newReplica(g *group, name string, ordinal int, seen *state
 	if !c.byRole {
 		return r
 	}
-	held := c.paused || c.protectsReplica(g, name, ordinal)
+	held := c.paused || c.protectsReplica(name, ordinal)
 	if seen != nil && seen.Living > 0 {
 		switch {
 		case c.update.Matches(name, seen.Revision, seen.RoleHash):
@@ -174,10 +181,10 @@ func (c *computation) newReplica(g *group, name string, ordinal int, seen *state
 			hashes = append(hashes, c.revisions.HashOf(rec.Revision))
 		}
 	}
-	if seen != nil && !(seen.Removing && c.paused && !c.protectsReplica(g, name, ordinal)) {
+	if seen != nil && !(seen.Removing && c.paused && !c.protectsReplica(name, ordinal)) {
 		hashes = append(hashes, seen.Revision)
 	}
-	if c.protectsReplica(g, name, ordinal) {
+	if c.protectsReplica(name, ordinal) {
 		hashes = append(hashes, c.current)
 	}
 	for _, hash := range hashes {

@@ -127,23 +127,25 @@ func (r *report) observeRollout() {
 	}
 }
 
-// scaleSelector selects one Pod of each group, so that an autoscaler counts groups: the entry Pod of
-// replica 0 of the first role that has any.
-func scaleSelector(ms *workloadv1alpha1.ModelServing) string {
+// CountedRole is the first role that has replicas, or the first: its replica 0 stands for the group.
+func CountedRole(ms *workloadv1alpha1.ModelServing) string {
 	roles := ms.Spec.Template.Roles
+	for i := range roles {
+		if ptr.Deref(roles[i].Replicas, 1) > 0 {
+			return roles[i].Name
+		}
+	}
 	if len(roles) == 0 {
 		return ""
 	}
-	first := roles[0].Name
-	for i := range roles {
-		if ptr.Deref(roles[i].Replicas, 1) > 0 {
-			first = roles[i].Name
-			break
-		}
-	}
+	return roles[0].Name
+}
+
+// scaleSelector selects one Pod of each group, so that an autoscaler counts groups.
+func scaleSelector(ms *workloadv1alpha1.ModelServing) string {
 	return labels.Set{
 		names.LabelModelServing: ms.Name,
-		names.LabelRoleID:       names.RoleReplica(first, 0),
+		names.LabelRoleID:       names.RoleReplica(CountedRole(ms), 0),
 		names.LabelEntry:        names.EntryValue,
 	}.String()
 }
