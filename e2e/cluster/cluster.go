@@ -122,7 +122,10 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 	if err := c.start(ctx, o); err != nil {
 		// What was started so far must go, even when ctx was what ended it.
 		if stopErr := c.stopAll(); stopErr != nil {
-			err = errors.Join(err, stopErr)
+			return nil, false, errors.Join(err, stopErr)
+		}
+		if ctx.Err() != nil {
+			return nil, false, errors.New("interrupted; nothing is left running")
 		}
 		return nil, false, err
 	}
