@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gangway-serving/gangway/plan/action"
@@ -211,21 +209,16 @@ func (c *computation) completeService(s *stages, g *group, r *replica, wanted bo
 
 // intact is a cheap look at what is ours in a Service, so that one at rest need not be built.
 func (c *computation) intact(current *corev1.Service, g *group, r *replica) bool {
-	want := map[string]string{
-		names.LabelModelServing: c.ms.Name, names.LabelGroup: g.Name,
-		names.LabelRole: r.role, names.LabelRoleID: r.id, names.LabelEntry: names.EntryValue,
-	}
-	if !current.Spec.PublishNotReadyAddresses || !maps.Equal(current.Spec.Selector, want) {
-		return false
-	}
-	delete(want, names.LabelEntry)
-	want[names.LabelManagedBy] = names.ManagedByGangway
-	for k, v := range want {
-		if current.Labels[k] != v {
+	selector, labels := current.Spec.Selector, current.Labels
+	for _, want := range [...][2]string{
+		{names.LabelModelServing, c.ms.Name}, {names.LabelGroup, g.Name}, {names.LabelRole, r.role}, {names.LabelRoleID, r.id},
+	} {
+		if selector[want[0]] != want[1] || labels[want[0]] != want[1] {
 			return false
 		}
 	}
-	return true
+	return len(selector) == 5 && selector[names.LabelEntry] == names.EntryValue &&
+		labels[names.LabelManagedBy] == names.ManagedByGangway && current.Spec.PublishNotReadyAddresses
 }
 
 // forceDeletes frees the names of Pods that hang in Terminating on nodes that are gone.
