@@ -20,7 +20,8 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 )
 
-// A Gateway of another namespace needs the listener's consent, and nothing but that.
+// A Gateway of another namespace needs the listener's consent, and nothing but that. The service is
+// there before its Gateway: admission refuses one whose Gateway says no already.
 func TestGatewayInAnotherNamespace(t *testing.T) {
 	eachKind(t, func(t *testing.T, build func(*testing.T, string, string, *ref) *service) {
 		infra, ns := namespace(t, nil), namespace(t, nil)
@@ -29,7 +30,7 @@ func TestGatewayInAnotherNamespace(t *testing.T) {
 		r := refTo(host)
 		r.namespace = infra
 		s := build(t, ns, "llm", r)
-		create(t, g, s.Object)
+		create(t, s.Object, g)
 		s.waitRefused(t, workloadv1alpha1.ReasonNotAllowedByListener)
 		waitNotFound(t, host)
 
@@ -60,7 +61,7 @@ func TestHostOutsideTheListener(t *testing.T) {
 		host := hostOf(ns, "llm")
 		g := makeGateway(ns, listener(func(l *gatewayv1.Listener) { l.Hostname = ptr.To[gatewayv1.Hostname]("*.example.com") }))
 		s := build(t, ns, "llm", refTo(host))
-		create(t, g, s.Object)
+		create(t, s.Object, g)
 		s.waitRefused(t, workloadv1alpha1.ReasonHostnameMismatch)
 		waitNotFound(t, host)
 

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +38,7 @@ type tally struct {
 	lost     []string
 }
 
-func (a *tally) add(r reply, err error, want string) {
+func (a *tally) add(r reply, err error, want string) (good bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sent++
@@ -47,7 +49,9 @@ func (a *tally) add(r reply, err error, want string) {
 		a.lost = append(a.lost, fmt.Sprintf("%d: %q", r.code, r.body))
 	default:
 		a.servedBy[r.servedBy]++
+		return true
 	}
+	return false
 }
 
 // load sends chat completions, each client one after the other, until stop is called; stop gives
@@ -71,7 +75,14 @@ func load(t *testing.T, address, model string) (stop func() *tally) {
 					complete = "data: [DONE]"
 				}
 				r, err := ask(context.WithoutCancel(ctx), c, http.MethodPost, address+"/v1/chat/completions", chat(model, "one two three", stream))
-				a.add(r, err, complete)
+				if a.add(r, err, complete) {
+					continue
+				}
+				// As clients do after a failure.
+				select {
+				case <-ctx.Done():
+				case <-time.After(150 * time.Millisecond):
+				}
 			}
 		})
 	}
@@ -82,27 +93,80 @@ func load(t *testing.T, address, model string) (stop func() *tally) {
 	}
 }
 
-// A rolling update of three groups, one at a time, while four clients never pause. What makes it
-// lossless is on both sides:
-//   - Gangway takes one group at a time and goes on only when the new one is Ready, so that the
-//     Service never has fewer than two Pods;
+// A rolling update of three groups while four clients never pause. What makes it lossless is on
+// both sides:
+//   - Gangway takes maxUnavailable groups at a time and goes on only when the new ones are Ready, so
+//     that with 1 the Service never has fewer than two Pods;
 //   - the Pod's preStop sleep keeps its server going while the news of its end travels from the
 //     EndpointSlice to the Gateway, and the server answers what it has begun before it ends.
 //
-// With both, not one request may fail.
-func TestRollingUpdateLosesNoRequest(t *testing.T) {
-	ns := namespace(t, nil)
-	host := hostOf(ns, "llm")
+// With both, not one request may fail. The other case is the proof that a loss would be seen.
+func TestRollingUpdateUnderRequests(t *testing.T) {
+	tests := map[string]struct {
+		maxUnavailable int
+		wantLeast      int
+		wantLoss       bool
+	}{
+		"one group at a time loses no request":      {maxUnavailable: 1, wantLeast: 2},
+		"all groups at once leave nobody to answer": {maxUnavailable: 3, wantLeast: 0, wantLoss: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, ms := rollable(namespace(t, nil), tc.maxUnavailable)
+			create(t, makeGateway(ms.Namespace, listener(nil)), ms)
+			address := s.waitReady(t)
+			waitServes(t, web(nil), address, "llm")
+			old := entryPods(t, ms)
+
+			stop := load(t, address, "llm")
+			edit(t, ms, func(ms *workloadv1alpha1.ModelServing) {
+				ms.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].Image = "registry.example.com/vllm-openai:v2"
+			})
+			least := len(old)
+			eventually(t, func(ctx context.Context) string {
+				ready, outdated := 0, 0
+				for name, p := range entryPods(t, ms) {
+					if p.ready {
+						ready++
+					}
+					if p.uid == old[name].uid {
+						outdated++
+					}
+				}
+				least = min(least, ready)
+				if outdated > 0 {
+					return fmt.Sprintf("%d Pods are still the old ones", outdated)
+				}
+				return s.condition(ctx, workloadv1alpha1.ConditionReady, metav1.ConditionTrue, "")
+			})
+			result := stop()
+
+			t.Logf("%d requests, %d lost, at least %d Pods Ready, served by %v", result.sent, len(result.lost), least, result.servedBy)
+			if tc.wantLoss != (len(result.lost) > 0) {
+				t.Errorf("%d of %d requests were lost, among them %q", len(result.lost), result.sent, result.lost[:min(3, len(result.lost))])
+			}
+			if least < tc.wantLeast {
+				t.Errorf("only %d of %d Pods were Ready at some instant, though maxUnavailable is %d", least, len(old), tc.maxUnavailable)
+			}
+			if result.sent < 30 || result.sent >= maxRequests {
+				t.Errorf("%d requests are no load of the whole update; between 30 and %d were expected", result.sent, maxRequests)
+			}
+		})
+	}
+}
+
+// rollable is a ModelServing of three groups, each of one Pod.
+func rollable(namespace string, maxUnavailable int) (*service, *workloadv1alpha1.ModelServing) {
 	entry := vllm("llm")
 	entry.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 2}}}
 	ms := &workloadv1alpha1.ModelServing{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "llm"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "llm"},
 		Spec: workloadv1alpha1.ModelServingSpec{
 			Replicas: ptr.To[int32](3),
 			RolloutStrategy: &workloadv1alpha1.RolloutStrategy{
-				RollingUpdateConfiguration: &workloadv1alpha1.RollingUpdateConfiguration{MaxUnavailable: ptr.To(intstr.FromInt32(1))},
+				RollingUpdateConfiguration: &workloadv1alpha1.RollingUpdateConfiguration{MaxUnavailable: ptr.To(intstr.FromInt(maxUnavailable))},
 			},
-			GatewayRef: &workloadv1alpha1.GatewayReference{Name: gatewayName, SectionName: "http", Host: host},
+			GatewayRef: &workloadv1alpha1.GatewayReference{Name: gatewayName, SectionName: "http", Host: hostOf(namespace, "llm")},
 			Template: workloadv1alpha1.ServingGroup{Roles: []workloadv1alpha1.Role{{
 				Name:     "serve",
 				Replicas: ptr.To[int32](1),
@@ -120,79 +184,31 @@ func TestRollingUpdateLosesNoRequest(t *testing.T) {
 			}}},
 		},
 	}
-	s := &service{Object: ms, status: func() (int64, []metav1.Condition, string) {
+	return &service{Object: ms, status: func() (int64, []metav1.Condition, string) {
 		return ms.Status.ObservedGeneration, ms.Status.Conditions, ms.Status.Address
-	}}
-	create(t, makeGateway(ns, listener(nil)), ms)
-	address := s.waitReady(t)
-	waitServes(t, web(nil), address, "llm")
-	old := entryPods(t, ms)
-
-	stop := load(t, address, "llm")
-	edit(t, ms, func(ms *workloadv1alpha1.ModelServing) {
-		ms.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].Image = "registry.example.com/vllm-openai:v2"
-	})
-	least := 3
-	eventually(t, func(ctx context.Context) string {
-		pods := corev1.PodList{}
-		if err := k8s.List(ctx, &pods, client.InNamespace(ns), client.MatchingLabels{names.LabelModelServing: ms.Name}); err != nil {
-			return err.Error()
-		}
-		least = min(least, readyPods(pods.Items))
-		if missing := s.condition(ctx, workloadv1alpha1.ConditionUpdateInProgress, metav1.ConditionFalse, ""); missing != "" {
-			return missing
-		}
-		return s.condition(ctx, workloadv1alpha1.ConditionReady, metav1.ConditionTrue, "")
-	})
-	// The last Pods that went are still within their preStop sleep; what they begin counts too.
-	eventually(t, func(context.Context) string {
-		for name, uid := range entryPods(t, ms) {
-			if old[name] == uid {
-				return "Pod " + name + " is still the old one"
-			}
-		}
-		return ""
-	})
-	result := stop()
-
-	t.Logf("%d requests, %d lost, at least %d Pods Ready, served by %v", result.sent, len(result.lost), least, result.servedBy)
-	for i, lost := range result.lost {
-		if i == 10 {
-			break
-		}
-		t.Errorf("lost: %s", lost)
-	}
-	if least < 2 {
-		t.Errorf("only %d of 3 Pods were Ready at some instant, though maxUnavailable is 1", least)
-	}
-	if result.sent < 50 || result.sent >= maxRequests {
-		t.Errorf("%d requests are no load of the whole update; between 50 and %d were expected", result.sent, maxRequests)
-	}
+	}}, ms
 }
 
-func entryPods(t *testing.T, ms *workloadv1alpha1.ModelServing) map[string]string {
+// pod is what is looked at of one.
+type pod struct {
+	uid   types.UID
+	ready bool
+}
+
+func entryPods(t *testing.T, ms *workloadv1alpha1.ModelServing) map[string]pod {
 	t.Helper()
-	pods := corev1.PodList{}
-	if err := k8s.List(t.Context(), &pods, client.InNamespace(ms.Namespace), client.MatchingLabels{
+	list := corev1.PodList{}
+	if err := k8s.List(t.Context(), &list, client.InNamespace(ms.Namespace), client.MatchingLabels{
 		names.LabelModelServing: ms.Name, names.LabelEntry: names.EntryValue,
 	}); err != nil {
 		t.Fatalf("list the Pods of %q: %v", ms.Name, err)
 	}
-	uids := map[string]string{}
-	for _, p := range pods.Items {
-		uids[p.Name] = string(p.UID)
+	pods := map[string]pod{}
+	for _, p := range list.Items {
+		ready := p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		pods[p.Name] = pod{uid: p.UID, ready: ready}
 	}
-	return uids
-}
-
-func readyPods(pods []corev1.Pod) int {
-	n := 0
-	for _, p := range pods {
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil {
-				n++
-			}
-		}
-	}
-	return n
+	return pods
 }
