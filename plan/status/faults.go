@@ -2,10 +2,13 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/action"
@@ -34,6 +37,9 @@ func Settle(ms *workloadv1alpha1.ModelServing, planned workloadv1alpha1.ModelSer
 		restore(st, ms, workloadv1alpha1.ConditionRouteReady)
 		set(st, ms.Generation, now, *routed.Condition)
 		st.Address = routed.Address
+	}
+	if collided(faults) {
+		st.CollisionCount = ptr.To(ptr.Deref(st.CollisionCount, 0) + 1)
 	}
 	worst, like := worstOf(faults)
 	if worst == nil {
@@ -83,7 +89,7 @@ func worstOf(faults []action.Fault) (worst *action.Fault, like int) {
 		f := &faults[i]
 		rank := rankOf(f)
 		switch {
-		case rank == 0 || rank < best || route.IsObject(f.Action.Object):
+		case rank == 0 || rank < best || route.IsObject(f.Action.Object) || isCollision(f):
 		case rank > best:
 			worst, like, best = f, 1, rank
 		default:
@@ -104,4 +110,15 @@ func rankOf(f *action.Fault) int {
 	default:
 		return 0
 	}
+}
+
+// collided says that another object has the name of the update revision, whose hash it shares. The
+// next pass makes the revision under another hash, as StatefulSet does.
+func collided(faults []action.Fault) bool {
+	return slices.ContainsFunc(faults, func(f action.Fault) bool { return isCollision(&f) })
+}
+
+func isCollision(f *action.Fault) bool {
+	_, is := f.Action.Object.(*appsv1.ControllerRevision)
+	return is && f.Kind == action.NameConflict
 }

@@ -1,0 +1,554 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
+	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/children"
+	"github.com/gangway-serving/gangway/plan/gang"
+	"github.com/gangway-serving/gangway/plan/revision"
+	"github.com/gangway-serving/gangway/plan/route"
+	"github.com/gangway-serving/gangway/plan/state"
+)
+
+var (
+	t0      = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now     = t0.Add(time.Hour)
+	volcano = state.GangSupport{PodGroups: true, SubGroups: true}
+)
+
+// scene is a ModelServing of 2 groups, each with one prefill replica of an entry and a worker.
+type scene struct {
+	ms        *workloadv1alpha1.ModelServing
+	revisions *state.Revisions
+	pods      map[string]*gangwaytesting.PodWrapper
+	podGroups []*schedulingv1beta1.PodGroup
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	ms := gangwaytesting.MakeModelServing("ms").Replicas(2).Generation(3).
+		Role(gangwaytesting.MakeRole("prefill").Workers(1).Obj()).Obj()
+	update, _, _, err := revision.Resolve(ms, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revisions, err := state.NewRevisions(ms.Name, nil, update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{ms: ms, revisions: revisions, pods: map[string]*gangwaytesting.PodWrapper{}}
+	for g := range 2 {
+		s.podGroups = append(s.podGroups, gang.Desired(ms, revisions.Update.Template, g, volcano))
+		for n := range 2 {
+			id := children.PodID{Group: g, Role: "prefill", Index: n}
+			pod := children.Pod(ms, revisions.Update.Template, revisions.Update.Hash, id)
+			s.pods[pod.Name] = gangwaytesting.WrapPod(pod, t0).Ready(t0.Add(time.Minute))
+		}
+	}
+	return s
+}
+
+// pending takes a Pod back to before it was scheduled.
+func (s *scene) pending(name string) *gangwaytesting.PodWrapper {
+	w := gangwaytesting.WrapPod(s.pods[name].Obj(), t0)
+	w.Spec.NodeName = ""
+	w.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	s.pods[name] = w
+	return w
+}
+
+// starting takes a Pod back to before it was Ready.
+func (s *scene) starting(name string) *gangwaytesting.PodWrapper {
+	w := s.pending(name).Starting(t0)
+	s.pods[name] = w
+	return w
+}
+
+// input is what the planner says when it keeps all groups.
+func (s *scene) input(change ...func(*Input)) Input {
+	snapshot := state.Snapshot{ModelServing: s.ms, PodGroups: s.podGroups, Gang: volcano}
+	for _, w := range s.pods {
+		snapshot.Pods = append(snapshot.Pods, w.Obj())
+	}
+	in := Input{
+		ModelServing: s.ms, Now: now, Update: s.revisions.Update, CurrentRevision: s.revisions.Update.Name,
+		Replicas: 2, ProgressDeadline: 30 * time.Minute, GangInstalled: true,
+	}
+	for _, g := range state.Observe(snapshot, s.revisions).Groups {
+		available := true
+		for _, r := range g.Replicas {
+			available = available && r.Available
+		}
+		in.Groups = append(in.Groups, Group{
+			Group: g, Kept: true, Own: s.revisions.Update.Name, Updated: true, Available: available, Wanted: 1,
+			Doomed: func(*state.Replica) bool { return false },
+		})
+	}
+	for _, c := range change {
+		c(&in)
+	}
+	return in
+}
+
+// line is what a person reads of a condition.
+type line struct {
+	Status  metav1.ConditionStatus
+	Reason  string
+	Message string
+}
+
+func lineOf(st workloadv1alpha1.ModelServingStatus, conditionType string) line {
+	c := meta.FindStatusCondition(st.Conditions, conditionType)
+	if c == nil {
+		return line{}
+	}
+	return line{c.Status, c.Reason, c.Message}
+}
+
+func TestReadySaysWhatIsWrong(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*scene)
+		input  func(*Input)
+		want   line
+	}{
+		"all is well": {
+			want: line{"True", "AllGroupsAvailable", "2 of 2 ServingGroups are available"},
+		},
+		"a gang that does not fit, in the scheduler's words": {
+			change: func(s *scene) {
+				s.pending("ms-1-prefill-0-0")
+				s.pending("ms-1-prefill-0-1")
+				s.podGroups[1].Status.Conditions = []schedulingv1beta1.PodGroupCondition{{
+					Type: schedulingv1beta1.PodGroupUnschedulableType, Status: corev1.ConditionTrue,
+					Message: "2/2 tasks in gang unschedulable: pod group is not ready",
+				}}
+			},
+			want: line{"False", "GangPending", `ServingGroup "ms-1": 0 of the 2 Pods that its gang needs are scheduled: 2/2 tasks in gang unschedulable: pod group is not ready`},
+		},
+		"what Volcano said before it scheduled the gang does not count": {
+			change: func(s *scene) {
+				s.starting("ms-1-prefill-0-1")
+				s.podGroups[1].Status.Conditions = []schedulingv1beta1.PodGroupCondition{
+					{Type: schedulingv1beta1.PodGroupUnschedulableType, Status: corev1.ConditionTrue, Message: "old", LastTransitionTime: metav1.NewTime(t0)},
+					{Type: schedulingv1beta1.PodGroupScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)},
+				}
+			},
+			want: line{"False", "PodsNotReady", `Pod "ms-1-prefill-0-1": its containers are not Ready yet`},
+		},
+		"a Pod that does not fit while its gang does": {
+			change: func(s *scene) {
+				s.podGroups[0].Spec.MinMember = 1
+				s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/5 nodes are available: 5 Insufficient nvidia.com/gpu")
+			},
+			want: line{"False", "Unschedulable", `Pod "ms-0-prefill-0-1": 0/5 nodes are available: 5 Insufficient nvidia.com/gpu`},
+		},
+		"an image that cannot be pulled": {
+			change: func(s *scene) {
+				s.starting("ms-0-prefill-0-0").Waiting("ImagePullBackOff", `Back-off pulling image "x:1"`)
+			},
+			want: line{"False", "ImagePullFailed", `Pod "ms-0-prefill-0-0", container "server": ImagePullBackOff: Back-off pulling image "x:1"`},
+		},
+		"the worst is told first, wherever it is": {
+			change: func(s *scene) {
+				s.starting("ms-0-prefill-0-0")
+				s.starting("ms-1-prefill-0-0").Waiting("ErrImagePull", "no such host")
+			},
+			want: line{"False", "ImagePullFailed", `Pod "ms-1-prefill-0-0", container "server": ErrImagePull: no such host`},
+		},
+		"a container that crashes again and again": {
+			change: func(s *scene) {
+				s.starting("ms-0-prefill-0-0").Restarted(now).Waiting("CrashLoopBackOff", "back-off 40s restarting failed container")
+			},
+			want: line{"False", "CrashLooping", `Pod "ms-0-prefill-0-0", container "server": exit code 1: Error; CrashLoopBackOff: back-off 40s restarting failed container`},
+		},
+		"an init container that fails": {
+			change: func(s *scene) {
+				w := s.pending("ms-0-prefill-0-0").Scheduled(t0, "node-0")
+				w.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+					Name: "fetch", RestartCount: 2,
+					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 20s"}},
+					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+						ExitCode: 3, Reason: "Error", Message: "no such model",
+					}},
+				}}
+			},
+			want: line{"False", "InitContainerFailed", `Pod "ms-0-prefill-0-0", init container "fetch": exit code 3: Error: no such model; CrashLoopBackOff: back-off 20s`},
+		},
+		"a container that cannot be made": {
+			change: func(s *scene) {
+				s.starting("ms-0-prefill-0-0").Waiting("CreateContainerConfigError", `secret "token" not found`)
+			},
+			want: line{"False", "ContainerConfigError", `Pod "ms-0-prefill-0-0", container "server": CreateContainerConfigError: secret "token" not found`},
+		},
+		"a Pod in phase Failed": {
+			change: func(s *scene) {
+				s.pods["ms-0-prefill-0-0"].Failed(now, "Evicted", "The node was low on resource: memory.")
+			},
+			want: line{"False", "PodFailed", `Pod "ms-0-prefill-0-0" is in phase Failed: Evicted: The node was low on resource: memory.`},
+		},
+		"a recovery that waits": {
+			change: func(s *scene) { s.starting("ms-0-prefill-0-0") },
+			input:  func(in *Input) { in.Groups[0].Pending = `Pod "x" was deleted; its recreation waits for the back-off` },
+			want:   line{"False", "Recovering", `ServingGroup "ms-0": Pod "x" was deleted; its recreation waits for the back-off`},
+		},
+		"a name that is not free yet": {
+			change: func(s *scene) { s.pods["ms-0-prefill-0-0"].Terminating(now) },
+			want:   line{"False", "PodTerminating", `Pod "ms-0-prefill-0-0" is terminating; its successor waits for the name`},
+		},
+		"a group that is not there yet": {
+			change: func(s *scene) { delete(s.pods, "ms-1-prefill-0-0") },
+			input:  func(in *Input) { in.Groups[1].Creates = 1 },
+			want:   line{"False", "GroupsCreating", `ServingGroup "ms-1" is being created`},
+		},
+		"what the kubelet says of a Pod that is not Ready": {
+			change: func(s *scene) {
+				w := s.starting("ms-0-prefill-0-0")
+				for i := range w.Status.Conditions {
+					if w.Status.Conditions[i].Type == corev1.PodReady {
+						w.Status.Conditions[i].Message = "containers with unready status: [server]"
+					}
+				}
+			},
+			want: line{"False", "PodsNotReady", `Pod "ms-0-prefill-0-0": containers with unready status: [server]`},
+		},
+		"a rollout is on, and its own deletions are no news": {
+			change: func(s *scene) { s.pods["ms-1-prefill-0-0"].Terminating(now) },
+			input:  func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false },
+			want:   line{"False", "RollingUpdate", "1 of 2 ServingGroups have revision ms-HASH"},
+		},
+		"a rollout is on, and something is wrong": {
+			change: func(s *scene) { s.starting("ms-1-prefill-0-0").Waiting("ErrImagePull", "no such host") },
+			input:  func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false },
+			want:   line{"False", "ImagePullFailed", `Pod "ms-1-prefill-0-0", container "server": ErrImagePull: no such host`},
+		},
+		"a paused rollout is no fault": {
+			input: func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Paused = true, true, true },
+			want:  line{"True", "AllGroupsAvailable", "2 of 2 ServingGroups are available"},
+		},
+		"the route is not accepted": {
+			input: func(in *Input) {
+				in.Route = &metav1.Condition{Type: "RouteReady", Status: "False", Reason: "GatewayNotFound", Message: "Gateway x does not exist"}
+			},
+			want: line{"False", "RouteNotReady", "GatewayNotFound: Gateway x does not exist"},
+		},
+		"nothing is wanted and nothing is there": {
+			change: func(s *scene) { s.ms.Spec.Replicas = ptr.To[int32](0); clear(s.pods); s.podGroups = nil },
+			input:  func(in *Input) { in.Replicas = 0 },
+			want:   line{"True", "ScaledToZero", "no ServingGroup is wanted and none is there"},
+		},
+		"nothing is wanted and something is left": {
+			change: func(s *scene) {
+				s.ms.Spec.Replicas = ptr.To[int32](0)
+				for _, w := range s.pods {
+					w.Terminating(now)
+				}
+			},
+			input: func(in *Input) {
+				in.Replicas = 0
+				for i := range in.Groups {
+					in.Groups[i].Kept = false
+				}
+			},
+			want: line{"False", "PodTerminating", `Pod "ms-0-prefill-0-0", which is not wanted any more, is terminating`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			if tc.change != nil {
+				tc.change(s)
+			}
+			in := s.input()
+			if tc.input != nil {
+				tc.input(&in)
+			}
+			want := tc.want
+			if want.Message == "1 of 2 ServingGroups have revision ms-HASH" {
+				want.Message = "1 of 2 ServingGroups have revision " + s.revisions.Update.Name
+			}
+			if diff := cmp.Diff(want, lineOf(Report(in).Status, workloadv1alpha1.ConditionReady)); diff != "" {
+				t.Errorf("Ready (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheWholeStatus(t *testing.T) {
+	s := newScene(t)
+	s.starting("ms-1-prefill-0-1")
+	update := s.revisions.Update.Name
+	got := Report(s.input())
+	condition := func(t string, s metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: t, Status: s, ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(now), Reason: reason, Message: message}
+	}
+	const wrong = `Pod "ms-1-prefill-0-1": its containers are not Ready yet`
+	want := Output{Status: workloadv1alpha1.ModelServingStatus{
+		ObservedGeneration: 3, Replicas: 2, CurrentReplicas: 2, UpdatedReplicas: 2, AvailableReplicas: 1,
+		CurrentRevision: update, UpdateRevision: update,
+		LabelSelector: "modelserving.volcano.sh/entry=true,modelserving.volcano.sh/name=ms,modelserving.volcano.sh/role-id=prefill-0",
+		Roles:         []workloadv1alpha1.RoleStatus{{Name: "prefill", Replicas: 2, ReadyReplicas: 1, UpdatedReplicas: 2}},
+		Conditions: []metav1.Condition{
+			condition("UpdateInProgress", "False", "UpToDate", "no ServingGroup waits for revision "+update),
+			condition("Available", "False", "PodsNotReady", "1 of 2 ServingGroups are available: "+wrong),
+			condition("Progressing", "True", "PodsNotReady", wrong),
+			condition("GangSchedulingReady", "True", "GangScheduled", "the gangs of all ServingGroups are scheduled"),
+			condition("Ready", "False", "PodsNotReady", wrong),
+		},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Report (-want +got):\n%s", diff)
+	}
+
+	t.Run("an hour later nothing has moved", func(t *testing.T) {
+		s.ms.Status = got.Status
+		again := Report(s.input(func(in *Input) { in.Now = now.Add(time.Hour) }))
+		if diff := cmp.Diff(got, again); diff != "" {
+			t.Errorf("Report (-before +after):\n%s", diff)
+		}
+	})
+	t.Run("only what changes its status gets a new time", func(t *testing.T) {
+		s.pods["ms-1-prefill-0-1"].Ready(now)
+		later := now.Add(time.Hour)
+		out := Report(s.input(func(in *Input) { in.Now = later }))
+		moved := map[string]bool{}
+		for _, c := range out.Status.Conditions {
+			moved[c.Type] = c.LastTransitionTime.Time.Equal(later)
+		}
+		want := map[string]bool{"UpdateInProgress": false, "Available": true, "Progressing": true, "GangSchedulingReady": false, "Ready": true}
+		if diff := cmp.Diff(want, moved); diff != "" {
+			t.Errorf("moved (-want +got):\n%s", diff)
+		}
+		events := []action.Event{{Type: "Normal", Reason: "RoleRunning", Message: "all 2 replicas of role prefill are Ready"}}
+		if diff := cmp.Diff(events, out.Events); diff != "" {
+			t.Errorf("Events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestGangSchedulingReady(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*scene)
+		input  func(*Input)
+		reason string
+		event  bool
+	}{
+		"scheduled": {reason: "GangScheduled"},
+		"another scheduler": {
+			change: func(s *scene) { s.ms.Spec.SchedulerName = "default-scheduler" },
+			reason: "SchedulerHasNoGangs",
+		},
+		"no Volcano": {
+			input:  func(in *Input) { in.GangInstalled = false },
+			reason: "VolcanoNotInstalled",
+		},
+		"the scheduler has not spoken": {
+			change: func(s *scene) { s.pending("ms-0-prefill-0-1") },
+			reason: "GroupsCreating",
+		},
+		"the scheduler says no": {
+			change: func(s *scene) { s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/1 nodes are available") },
+			reason: "GangPending", event: true,
+		},
+		"the scheduler said no before": {
+			change: func(s *scene) {
+				s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/2 nodes are available")
+				s.ms.Status.Conditions = []metav1.Condition{{Type: "GangSchedulingReady", Status: "False", Reason: "GangPending"}}
+			},
+			reason: "GangPending",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			if tc.change != nil {
+				tc.change(s)
+			}
+			in := s.input()
+			if tc.input != nil {
+				tc.input(&in)
+			}
+			out := Report(in)
+			if got := lineOf(out.Status, workloadv1alpha1.ConditionGangSchedulingReady).Reason; got != tc.reason {
+				t.Errorf("reason %q, want %q", got, tc.reason)
+			}
+			told := false
+			for _, e := range out.Events {
+				told = told || e.Reason == "GangPending"
+			}
+			if told != tc.event {
+				t.Errorf("Event GangPending: %v, want %v", told, tc.event)
+			}
+		})
+	}
+}
+
+func TestRolloutIsToldOf(t *testing.T) {
+	rolling := metav1.Condition{Type: "UpdateInProgress", Status: "True", Reason: "RollingUpdate", LastTransitionTime: metav1.NewTime(t0)}
+	wait := func(in *Input) {
+		in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false
+	}
+	type told struct {
+		Reason string
+		Events []string
+		Next   time.Time
+	}
+	for name, tc := range map[string]struct {
+		change func(*scene)
+		input  func(*Input)
+		want   told
+	}{
+		"it starts": {
+			input: wait,
+			want:  told{"RollingUpdate", []string{"RolloutStarted"}, now.Add(30 * time.Minute)},
+		},
+		"it goes on": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = s.revisions.Update.Name
+				s.pods["ms-1-prefill-0-0"].CreationTimestamp = metav1.NewTime(now.Add(-10 * time.Minute))
+			},
+			input: wait,
+			want:  told{"RollingUpdate", nil, now.Add(20 * time.Minute)},
+		},
+		"it is turned to another revision": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = "ms-other"
+			},
+			input: wait,
+			want:  told{"RollingUpdate", []string{"RolloutStarted"}, now.Add(30 * time.Minute)},
+		},
+		"it stands still for longer than the deadline": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = s.revisions.Update.Name
+			},
+			input: wait,
+			want:  told{"RolloutStalled", []string{"RolloutStalled"}, time.Time{}},
+		},
+		"paused it does not stand still": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = s.revisions.Update.Name
+			},
+			input: func(in *Input) { wait(in); in.Paused = true },
+			want:  told{"RolloutPaused", nil, time.Time{}},
+		},
+		"the last group is not available yet": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = s.revisions.Update.Name
+				s.starting("ms-0-prefill-0-0").CreationTimestamp = metav1.NewTime(now)
+			},
+			want: told{"RollingUpdate", nil, now.Add(30 * time.Minute)},
+		},
+		"it is done": {
+			change: func(s *scene) {
+				s.ms.Status.Conditions = []metav1.Condition{rolling}
+				s.ms.Status.UpdateRevision = s.revisions.Update.Name
+			},
+			want: told{"UpToDate", []string{"RolloutCompleted"}, time.Time{}},
+		},
+		"a group that blips when no rollout is on starts none": {
+			change: func(s *scene) { s.pods["ms-0-prefill-0-0"].NotReady(now) },
+			want:   told{"UpToDate", nil, time.Time{}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.ms.Status.Roles = []workloadv1alpha1.RoleStatus{{Name: "prefill", ReadyReplicas: 2}}
+			if tc.change != nil {
+				tc.change(s)
+			}
+			in := s.input()
+			if tc.input != nil {
+				tc.input(&in)
+			}
+			out := Report(in)
+			got := told{Reason: lineOf(out.Status, workloadv1alpha1.ConditionUpdateInProgress).Reason, Next: out.Next}
+			for _, e := range out.Events {
+				got.Events = append(got.Events, e.Reason)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSettle(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "ms-0-prefill-0-0"}}
+	fault := func(verb action.Verb, o action.Object, kind action.FaultKind, message string) action.Fault {
+		return action.Fault{Action: action.Action{Verb: verb, Object: o}, Kind: kind, Message: message}
+	}
+	quota := fault(action.Create, pod, action.QuotaExceeded, "exceeded quota: gpus")
+	type answer struct {
+		Ready      line
+		Events     []string
+		Collisions int32
+	}
+	well := line{"False", "GroupsCreating", "planned"}
+	for name, tc := range map[string]struct {
+		faults []action.Fault
+		before string
+		want   answer
+	}{
+		"no faults": {want: answer{Ready: well}},
+		"a quota": {
+			faults: []action.Fault{quota},
+			want:   answer{line{"False", "CreateFailed", "exceeded quota: gpus"}, []string{"CreateFailed"}, 0},
+		},
+		"the same quota again is no news": {
+			faults: []action.Fault{quota}, before: "CreateFailed",
+			want: answer{Ready: line{"False", "CreateFailed", "exceeded quota: gpus"}},
+		},
+		"several are counted": {
+			faults: []action.Fault{quota, quota, quota},
+			want:   answer{line{"False", "CreateFailed", "exceeded quota: gpus (and 2 more)"}, []string{"CreateFailed"}, 0},
+		},
+		"a taken name goes before a quota": {
+			faults: []action.Fault{quota, fault(action.Create, pod, action.NameConflict, "is not ours")},
+			want:   answer{line{"False", "NameConflict", "is not ours"}, []string{"NameConflict"}, 0},
+		},
+		"a webhook that is down is told of": {
+			faults: []action.Fault{fault(action.Create, pod, action.Transient, "failed calling webhook")},
+			want:   answer{line{"False", "CreateFailed", "failed calling webhook"}, []string{"CreateFailed"}, 0},
+		},
+		"a conflict is tried again without a word": {
+			faults: []action.Fault{fault(action.Update, &schedulingv1beta1.PodGroup{}, action.Transient, "the object has been modified")},
+			want:   answer{Ready: well},
+		},
+		"a hash collision makes another hash": {
+			faults: []action.Fault{fault(action.Create, &appsv1.ControllerRevision{}, action.NameConflict, "is not ours")},
+			want:   answer{Ready: well, Collisions: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.ms.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: tc.before, LastTransitionTime: metav1.NewTime(t0)}}
+			planned := *s.ms.Status.DeepCopy()
+			set(&planned, 3, now, condition("Ready", false, "GroupsCreating", "planned"))
+			st, events := Settle(s.ms, planned, tc.faults, route.Output{}, now)
+			got := answer{Ready: lineOf(st, "Ready"), Collisions: ptr.Deref(st.CollisionCount, 0)}
+			for _, e := range events {
+				got.Events = append(got.Events, e.Reason)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Settle (-want +got):\n%s", diff)
+			}
+			if at := meta.FindStatusCondition(st.Conditions, "Ready").LastTransitionTime; !at.Time.Equal(t0) {
+				t.Errorf("Ready stayed False, but its time moved to %s", at)
+			}
+		})
+	}
+}
