@@ -3,6 +3,7 @@ package certs
 import (
 	"crypto/tls"
 	"fmt"
+	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -44,6 +45,8 @@ type Options struct {
 	Policy Policy
 	// Clock tells the time. nil is the real clock.
 	Clock clock.PassiveClock
+	// OnPresent is told the expiry of each certificate that is presented from then on. nil is nobody.
+	OnPresent func(notAfter time.Time)
 }
 
 // Certificates keeps one webhook server's certificate, from its making to its reload.
@@ -60,7 +63,10 @@ func New(opts Options) *Certificates {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	return &Certificates{opts: opts, serving: &serving{host: hosts(opts)[0]}}
+	if opts.OnPresent == nil {
+		opts.OnPresent = func(time.Time) {}
+	}
+	return &Certificates{opts: opts, serving: &serving{host: hosts(opts)[0], onPresent: opts.OnPresent}}
 }
 
 // TLS makes a server present the certificate that is current at each handshake, by TLS 1.2 or better.

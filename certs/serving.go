@@ -21,7 +21,8 @@ var (
 
 // serving is what the webhook server presents. Its methods may be called from any goroutine.
 type serving struct {
-	host string // a name that the certificate covers
+	host      string // a name that the certificate covers
+	onPresent func(notAfter time.Time)
 
 	mu      sync.RWMutex
 	current *tls.Certificate
@@ -34,6 +35,7 @@ func (s *serving) present(cert *tls.Certificate, roots *x509.CertPool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current, s.roots = cert, roots
+	s.onPresent(cert.Leaf.NotAfter)
 }
 
 // markTrusted opens the gate of readiness for good: a configuration that loses its CA later is repaired,

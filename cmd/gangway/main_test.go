@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"testing"
 
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
@@ -11,7 +12,14 @@ import (
 // server is the API server of the tests that start a manager.
 var server *gangwaytesting.APIServer
 
+// asProgramEnv makes the test binary be the gangway program, so that tests can start real processes.
+const asProgramEnv = "GANGWAY_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgramEnv) != "" {
+		main()
+		return
+	}
 	gangwaytesting.RunWithAPIServer(m, gangwaytesting.APIServerOptions{}, &server)
 }
 

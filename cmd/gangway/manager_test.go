@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +23,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -28,7 +32,10 @@ import (
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 )
 
-const patience = 30 * time.Second
+const (
+	patience  = 30 * time.Second
+	namespace = "gangway-system"
+)
 
 // eventually waits until check answers nil, and fails the test with its last answer.
 func eventually(t *testing.T, what string, check func(context.Context) error) {
@@ -86,78 +93,149 @@ func ask(ctx context.Context, url string) (string, error) {
 	return string(body), nil
 }
 
-func TestManagerFromStartToStop(t *testing.T) {
-	namespace := "gangway-system"
+// program is a running gangway.
+type program struct {
+	health, metrics, webhook string
+	process                  *os.Process
+	ended                    chan error
+	log                      *bytes.Buffer // to be read when it has ended
+}
+
+// start runs gangway as a process of its own, and kills it when the test ends.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
 	err := server.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	if err != nil {
+	if client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	webhook, health, metrics, pprof := freeAddress(t), freeAddress(t), freeAddress(t), freeAddress(t)
-	args := []string{
-		"--kubeconfig=" + kubeconfig(t), "--webhook-bind-address=" + webhook, "--webhook-host=127.0.0.1",
-		"--health-probe-bind-address=" + health, "--metrics-bind-address=" + metrics, "--pprof-bind-address=" + pprof,
-		"--watch-namespaces=default," + namespace, "--log-level=error", "--log-format=console",
+	p := &program{
+		health: freeAddress(t), metrics: freeAddress(t), webhook: freeAddress(t),
+		ended: make(chan error, 1), log: &bytes.Buffer{},
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var stdout, stderr bytes.Buffer
-	ended := make(chan int, 1)
-	go func() { ended <- execute(ctx, newCommand(runManager), args, &stdout, &stderr) }()
-
-	eventually(t, "ready", func(ctx context.Context) error {
-		select {
-		case code := <-ended:
-			t.Fatalf("gangway ended with %d: %s", code, stderr.String())
-		default:
-		}
-		_, err := ask(ctx, "http://"+health+"/readyz")
-		return err
-	})
-	for _, url := range []string{"http://" + health + "/healthz", "http://" + pprof + "/debug/pprof/cmdline"} {
-		if _, err := ask(t.Context(), url); err != nil {
-			t.Error(err)
-		}
-	}
-	eventually(t, "it leads, and its metrics say so", func(ctx context.Context) error {
-		body, err := ask(ctx, "http://"+metrics+"/metrics")
-		if err == nil && !strings.Contains(body, `leader_election_master_status{name="gangway"} 1`) {
-			return errors.New("no metric says that it leads")
-		}
-		return err
-	})
-	lease := &coordinationv1.Lease{}
-	key := client.ObjectKey{Namespace: namespace, Name: leaseName}
-	if err := server.Client.Get(t.Context(), key, lease); err != nil {
+	args = append([]string{
+		"--kubeconfig=" + kubeconfig(t), "--namespace=" + namespace, "--webhook-bind-address=" + p.webhook,
+		"--health-probe-bind-address=" + p.health, "--metrics-bind-address=" + p.metrics,
+	}, args...)
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgramEnv+"=1")
+	cmd.Stderr = p.log
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
-		t.Errorf("the Lease has no holder: %+v", lease.Spec)
-	}
-	secret := &corev1.Secret{}
-	if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: certs.SecretName}, secret); err != nil {
-		t.Error(err)
-	}
-	old := &tls.Config{MaxVersion: tls.VersionTLS11, InsecureSkipVerify: true}
-	if conn, err := tls.Dial("tcp", webhook, old); err == nil {
-		conn.Close()
-		t.Error("the webhook server speaks TLS 1.1")
-	}
+	p.process = cmd.Process
+	go func() { p.ended <- cmd.Wait(); close(p.ended) }()
+	t.Cleanup(func() {
+		_ = p.process.Kill() // it may have ended
+		for range p.ended {  // until it is closed
+		}
+	})
+	return p
+}
 
-	cancel()
+func (p *program) ready(ctx context.Context) error {
+	_, err := ask(ctx, "http://"+p.health+"/readyz")
+	return err
+}
+
+// measures answers nil when the metrics have a line.
+func (p *program) measures(line string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		body, err := ask(ctx, "http://"+p.metrics+"/metrics")
+		if err == nil && !strings.Contains(body, "\n"+line) {
+			return fmt.Errorf("no metric %q", line)
+		}
+		return err
+	}
+}
+
+const (
+	leads   = `leader_election_master_status{name="gangway"} 1`
+	follows = `leader_election_master_status{name="gangway"} 0`
+)
+
+// stop sends SIGTERM and checks that the process ends well.
+func (p *program) stop(t *testing.T) {
+	t.Helper()
+	if err := p.process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
 	select {
-	case code := <-ended:
-		if code != exitOK || stderr.Len() > 0 {
-			t.Errorf("gangway ended with %d, stderr %q; want 0 and none", code, stderr.String())
+	case err := <-p.ended:
+		if err != nil || !strings.Contains(p.log.String(), `"msg":"Gangway has stopped"`) {
+			t.Errorf("gangway ended with %v: %s", err, p.log)
 		}
 	case <-time.After(patience):
 		t.Fatal("gangway does not stop")
 	}
-	if err := server.Client.Get(t.Context(), key, lease); err != nil {
+}
+
+func TestTwoReplicasFromStartToStop(t *testing.T) {
+	pprof := freeAddress(t)
+	first := start(t, "--webhook-host=127.0.0.1", "--pprof-bind-address="+pprof, "--watch-namespaces=default,"+namespace)
+	eventually(t, "the first is ready", first.ready)
+	eventually(t, "the first leads", first.measures(leads))
+	second := start(t, "--webhook-host=127.0.0.1")
+	eventually(t, "the second is ready", second.ready)
+	eventually(t, "the second follows", second.measures(follows))
+
+	for _, url := range []string{"http://" + first.health + "/healthz", "http://" + pprof + "/debug/pprof/cmdline"} {
+		if _, err := ask(t.Context(), url); err != nil {
+			t.Error(err)
+		}
+	}
+	secret := &corev1.Secret{}
+	if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: certs.SecretName}, secret); err != nil {
 		t.Fatal(err)
 	}
-	if *lease.Spec.HolderIdentity != "" {
-		t.Errorf("the Lease is still held by %q", *lease.Spec.HolderIdentity)
+	for _, p := range []*program{first, second} {
+		if err := p.measures("gangway_webhook_certificate_expiry_timestamp_seconds 1")(t.Context()); err != nil {
+			t.Error(err)
+		}
+		conn, err := tls.Dial("tcp", p.webhook, &tls.Config{MaxVersion: tls.VersionTLS11, InsecureSkipVerify: true})
+		if err == nil {
+			conn.Close()
+			t.Error("the webhook server speaks TLS 1.1")
+		}
 	}
+
+	// The Lease is given back, not left to expire: the second leads well before its 15 seconds are over.
+	began := time.Now()
+	first.stop(t)
+	eventually(t, "the second leads", second.measures(leads))
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the second leads after %s only", took)
+	}
+	second.stop(t)
+	lease := &coordinationv1.Lease{}
+	if err := server.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: leaseName}, lease); err != nil {
+		t.Fatal(err)
+	}
+	if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != "" {
+		t.Errorf("the Lease is still held by %q", holder)
+	}
+}
+
+func TestFilesOfCertManagerAreServed(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, "--cert-mode=cert-manager", "--cert-dir="+dir, "--leader-elect=false")
+	eventually(t, "alive", func(ctx context.Context) error {
+		_, err := ask(ctx, "http://"+p.health+"/healthz")
+		return err
+	})
+	if err := p.ready(t.Context()); err == nil {
+		t.Error("ready before there is a certificate")
+	}
+	cert, key, err := certutil.GenerateSelfSignedCertKey("gangway-webhook."+namespace+".svc", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"tls.key": key, "tls.crt": cert} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "ready", p.ready)
+	p.stop(t)
 }
 
 func TestWhatStandsInTheWayIsOneLine(t *testing.T) {
