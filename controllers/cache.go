@@ -24,7 +24,8 @@ import (
 )
 
 // CacheOptions keep the informers to what is used: objects with Gangway's labels, without managed
-// fields; of Nodes and CRDs what planners read.
+// fields; of Nodes, PersistentVolumeClaims and CRDs what
+// planners read.
 func CacheOptions() cache.Options {
 	ofModelServing := exists(names.LabelModelServing)
 	managed := labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.ManagedByGangway})
@@ -36,6 +37,7 @@ func CacheOptions() cache.Options {
 			&appsv1.Deployment{}:                        {Label: managed},
 			&appsv1.ControllerRevision{}:                {Label: ofModelServing},
 			&corev1.Node{}:                              {Transform: taintsAndReadiness},
+			&corev1.PersistentVolumeClaim{}:             {Transform: phaseOnly},
 			&apiextensionsv1.CustomResourceDefinition{}: {Transform: nameOnly},
 		},
 		NewInformer: func(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {

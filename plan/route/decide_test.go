@@ -9,99 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
-	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
-	"github.com/gangway-serving/gangway/plan/action"
 )
-
-var epoch = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-// inputOf is a ModelServing team/qwen with everything in place: the Gateway, our objects, and a
-// Gateway controller that has accepted the route.
-func inputOf(change ...func(*Input)) Input {
-	ms := gangwaytesting.MakeModelServing("qwen").Obj()
-	ms.Namespace = "team"
-	ms.CreationTimestamp = epoch
-	ms.Spec.Template.Roles = []workloadv1alpha1.Role{{
-		Name: "decode",
-		EntryTemplate: workloadv1alpha1.PodTemplateSpec{Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "server", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}}},
-		}},
-	}}
-	ms.Spec.GatewayRef = &workloadv1alpha1.GatewayReference{
-		Name: ref.Name, Namespace: ref.Namespace, SectionName: ref.SectionName, Host: ref.Host,
-	}
-	in := ForModelServing(ms)
-	in.Installed = true
-	in.Gateway = gatewayOf(listenerOf("http"))
-	in.Service = Service(in)
-	in.HTTPRoute = HTTPRoute(in)
-	in.HTTPRoute.Generation = 3
-	in.HTTPRoute.Status.Parents = []gatewayv1.RouteParentStatus{parentOf("example.com/a", 3, true, true)}
-	for _, c := range change {
-		c(&in)
-	}
-	return in
-}
-
-func parentOf(controller string, generation int64, accepted, resolved bool) gatewayv1.RouteParentStatus {
-	condition := func(conditionType, good, bad string, ok bool) metav1.Condition {
-		c := metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: good, ObservedGeneration: generation}
-		if !ok {
-			c.Status, c.Reason, c.Message = metav1.ConditionFalse, bad, "so it is"
-		}
-		return c
-	}
-	return gatewayv1.RouteParentStatus{
-		// As a controller may write it: what the API defaults is left out.
-		ParentRef: gatewayv1.ParentReference{
-			Namespace: ptr.To(gatewayv1.Namespace("infra")), Name: "llm", SectionName: ptr.To(gatewayv1.SectionName("http")),
-		},
-		ControllerName: gatewayv1.GatewayController(controller),
-		Conditions: []metav1.Condition{
-			condition("Accepted", "Accepted", "NoMatchingListenerHostname", accepted),
-			condition("ResolvedRefs", "ResolvedRefs", "BackendNotFound", resolved),
-		},
-	}
-}
-
-func owned(by *metav1.OwnerReference) []metav1.OwnerReference {
-	if by == nil {
-		return nil
-	}
-	return []metav1.OwnerReference{*by}
-}
-
-var stranger = &metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "web-uid", Controller: ptr.To(true)}
-
-func claimBy(name string, created metav1.Time, change ...func(*Claim)) Claim {
-	c := Claim{
-		Owner: Owner{Kind: "VLLMService", Namespace: "other", Name: name, UID: "claim-" + "uid", Created: created},
-		Ref:   ref,
-	}
-	for _, f := range change {
-		f(&c)
-	}
-	return c
-}
-
-// written is an Output's writes in the order in which they are done, as "Verb Kind/name".
-func written(out Output) [][]string {
-	var all [][]string
-	for _, stage := range out.Stages {
-		var names []string
-		for _, a := range stage {
-			kind := "HTTPRoute"
-			if _, ok := a.Object.(*corev1.Service); ok {
-				kind = "Service"
-			}
-			names = append(names, string(a.Verb)+" "+kind+"/"+a.Object.GetName())
-		}
-		all = append(all, names)
-	}
-	return all
-}
 
 func TestDecide(t *testing.T) {
 	type result struct {
@@ -399,42 +307,6 @@ func TestDecide(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("Decide (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestSettleTellsWhatTheAPIServerSaid(t *testing.T) {
-	out := Decide(inputOf(func(in *Input) { in.HTTPRoute = nil }))
-	create := out.Stages[0][0]
-	tests := map[string]struct {
-		fault  action.Fault
-		reason string
-		route  string
-	}{
-		"the name was taken meanwhile": {
-			action.Fault{Action: create, Kind: action.NameConflict, Message: "words"}, "NameConflict", "",
-		},
-		"the API server refuses": {
-			action.Fault{Action: create, Kind: action.Refused, Message: "words"}, "CreateFailed", "",
-		},
-		"an update was late": {
-			action.Fault{Action: action.Action{Verb: action.Update, Object: create.Object}, Kind: action.Transient, Message: "words"},
-			"WaitingForGatewayController", "qwen",
-		},
-		"another object failed": {
-			action.Fault{Action: action.Action{Verb: action.Create, Object: &corev1.Pod{}}, Kind: action.Refused, Message: "words"},
-			"WaitingForGatewayController", "qwen",
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := out.Settle([]action.Fault{tc.fault})
-			if got.Condition.Reason != tc.reason || got.RouteName != tc.route {
-				t.Errorf("reason %q and route %q, want %q and %q", got.Condition.Reason, got.RouteName, tc.reason, tc.route)
-			}
-			if tc.reason != "WaitingForGatewayController" && got.Condition.Message != "words" {
-				t.Errorf("message %q, want the API server's words", got.Condition.Message)
 			}
 		})
 	}
