@@ -184,7 +184,7 @@ func (c *computation) isAvailable(g *group) bool {
 		name := g.target.Template.Roles[i].Name
 		available := 0
 		for _, r := range g.OfRole(name) {
-			if r.Available {
+			if _, doomed := g.doomed[r]; r.Available && !doomed {
 				available++
 			}
 		}
@@ -308,7 +308,9 @@ func (c *computation) rollGroups() {
 		if g.fate != keep {
 			continue
 		}
-		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: g.available})
+		// Scaling a role down may leave a replica that is not Ready, and the group without.
+		available := g.available && (len(g.doomed) == 0 || c.isAvailable(g))
+		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: available})
 	}
 	down := rollout.Step(units, c.limits.MinAvailable(c.replicas))
 	for _, g := range c.groups {

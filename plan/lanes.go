@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gangway-serving/gangway/plan/action"
@@ -134,11 +136,30 @@ func (c *computation) complete(s *stages, g *group) {
 	if g.target == nil {
 		return
 	}
+	create := gangReady && !g.stopped[""] && !c.mixes(g)
 	for i := range g.roles {
 		for _, r := range g.roles[i].replicas {
-			c.completeReplica(s, g, r, gangReady && !g.stopped[""])
+			c.completeReplica(s, g, r, create && !r.mixes())
 		}
 	}
+}
+
+// mixes says that Pods of another revision than the group's next ones are still terminating, where a
+// group is of one revision.
+func (c *computation) mixes(g *group) bool {
+	if c.byRole || g.Going == 0 {
+		return false
+	}
+	return slices.ContainsFunc(g.Replicas, func(r *state.Replica) bool {
+		return slices.ContainsFunc(r.Pods, func(p *state.Pod) bool { return p.Revision() != g.target.Hash })
+	})
+}
+
+// mixes is the same of a role replica, which is of one template always.
+func (r *replica) mixes() bool {
+	return r.seen != nil && r.target != nil && slices.ContainsFunc(r.seen.Pods, func(p *state.Pod) bool {
+		return !r.target.Matches(r.role, p.Revision(), p.RoleHash())
+	})
 }
 
 func (c *computation) completeReplica(s *stages, g *group, r *replica, create bool) {
