@@ -24,8 +24,7 @@ import (
 )
 
 // CacheOptions keep the informers to what is used: objects with Gangway's labels, without managed
-// fields; of Nodes, PersistentVolumeClaims and CRDs what
-// planners read.
+// fields; of Nodes, claims and CRDs what planners read.
 func CacheOptions() cache.Options {
 	ofModelServing := exists(names.LabelModelServing)
 	managed := labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.ManagedByGangway})

@@ -137,6 +137,19 @@ func TestGatewayInAnotherNamespace(t *testing.T) {
 	r.conditionWithin(soon, v, "RouteReady", metav1.ConditionTrue, "RouteAccepted")
 }
 
+// A manager that is limited to some namespaces still finds a Gateway elsewhere.
+func TestGatewayInANamespaceThatIsNotWatched(t *testing.T) {
+	r := newRig(t)
+	elsewhere := r.server.Namespace(t, nil)
+	gateway := r.gateway("llm")
+	gateway.Namespace = elsewhere
+	v := vllmService("qwen", r.routedTo("llm", "qwen.example.com"), func(v *aiinfrav1alpha1.VLLMService) {
+		v.Spec.GatewayRef.Namespace = elsewhere
+	})
+	r.create(gateway, v)
+	r.accept(v)
+}
+
 func TestGatewayOfOurOwnNamespaceByDefault(t *testing.T) {
 	r := newRig(t)
 	gateway := r.gateway("llm", func(l *gatewayv1.Listener) { l.AllowedRoutes = nil })

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,7 +39,7 @@ type routes struct {
 }
 
 // newRoutes registers the indexes. To be called once, before the controllers are set up.
-func newRoutes(ctx context.Context, mgr ctrl.Manager, caps *Capabilities) (*routes, error) {
+func newRoutes(ctx context.Context, mgr ctrl.Manager, opts Options, caps *Capabilities) (*routes, error) {
 	if err := gather.IndexRoutes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
@@ -47,6 +48,9 @@ func newRoutes(ctx context.Context, mgr ctrl.Manager, caps *Capabilities) (*rout
 		Routes: &gather.Routes{
 			Cache: mgr.GetCache(),
 			Live:  mgr.GetAPIReader(),
+			Watched: func(namespace string) bool {
+				return len(opts.Namespaces) == 0 || slices.Contains(opts.Namespaces, namespace)
+			},
 			Installed: func(ctx context.Context) (bool, error) {
 				if served, err := caps.Served(ctx, Gateways); !served || err != nil {
 					return false, err

@@ -71,7 +71,7 @@ func (o Options) controller() controller.Options {
 func SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	opts = opts.withDefaults()
 	capabilities := NewCapabilities(mgr.GetAPIReader())
-	routes, err := newRoutes(context.Background(), mgr, capabilities)
+	routes, err := newRoutes(context.Background(), mgr, opts, capabilities)
 	if err != nil {
 		return err
 	}

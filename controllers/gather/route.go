@@ -24,6 +24,8 @@ type Routes struct {
 	// Live reads from the API server. It is asked for an object that is wanted and that the cache
 	// does not know: the cache holds only what has Gangway's label, and a name may be another's.
 	Live client.Reader
+	// Watched says whether the cache holds the objects of a namespace.
+	Watched func(namespace string) bool
 	// Installed says whether Gateways and HTTPRoutes are served.
 	Installed func(context.Context) (bool, error)
 }
@@ -60,7 +62,11 @@ func (g *Routes) observe(ctx context.Context, in route.Input) (route.Input, erro
 		return in, nil
 	}
 	key = client.ObjectKey{Namespace: in.Ref.Namespace, Name: in.Ref.Name}
-	if in.Gateway, err = observed(ctx, g.Cache, nil, key, &gatewayv1.Gateway{}); err != nil {
+	gateways := g.Cache
+	if in.Unwatched = !g.Watched(in.Ref.Namespace); in.Unwatched {
+		gateways = g.Live
+	}
+	if in.Gateway, err = observed(ctx, gateways, nil, key, &gatewayv1.Gateway{}); err != nil {
 		return fail(err)
 	}
 	if in.NamespaceLabels, err = g.namespaceLabels(ctx, in.Owner.Namespace); err != nil {

@@ -28,6 +28,14 @@ const (
 // The order of the judgement: names that are taken, for nothing can be written then; the
 // resolution against the Gateway; other claims to the host; the Gateway controller's words.
 func Decide(in Input) Output {
+	out := decide(in)
+	if in.Ref != nil && in.Unwatched && out.RequeueAfter == 0 {
+		out.RequeueAfter = retryAfter
+	}
+	return out
+}
+
+func decide(in Input) Output {
 	if in.Ref == nil {
 		return Output{Stages: stages(withdraw(in), removeService(in))}
 	}

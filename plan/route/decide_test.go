@@ -118,6 +118,10 @@ func TestDecide(t *testing.T) {
 				Message: `host "llm.example.com" is outside hostname "*.other.com" of listener "http" of Gateway infra/llm`,
 			},
 		},
+		"a Gateway whose namespace is not watched is looked at every minute": {
+			in:   inputOf(func(in *Input) { in.Unwatched = true }),
+			want: with(accepted, func(r *result) { r.Requeue = time.Minute }),
+		},
 		"a ref that admission would have refused": {
 			in: inputOf(func(in *Input) { in.Ref.Host = "" }),
 			want: result{

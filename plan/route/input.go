@@ -71,6 +71,8 @@ type Input struct {
 	Installed bool
 	// Gateway is the one that Ref means; nil when it does not exist.
 	Gateway *gatewayv1.Gateway
+	// Unwatched: no event tells of a change of the Gateway, for its namespace is not watched.
+	Unwatched bool
 	// ControllerName is that of the Gateway's class; empty when the class does not exist.
 	// With it, only that controller's words about the HTTPRoute count.
 	ControllerName gatewayv1.GatewayController
