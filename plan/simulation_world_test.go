@@ -122,8 +122,9 @@ type world struct {
 	accounts  map[int]*account
 	decisions map[string]decision
 	violation error
-	// log, wrote and passed tell a run to those who read it.
+	// log, began, wrote and passed tell a run to those who read it.
 	log    func(format string, args ...any)
+	began  func(*pass)
 	wrote  func(action.Action)
 	passed func()
 }
@@ -145,6 +146,7 @@ func newWorld(ms *workloadv1alpha1.ModelServing, support state.GangSupport) *wor
 		templates: map[string]versionedTemplate{},
 		accounts:  map[int]*account{},
 		log:       func(string, ...any) {},
+		began:     func(*pass) {},
 		wrote:     func(action.Action) {},
 		passed:    func() {},
 	}
