@@ -70,6 +70,7 @@ gangway_modelserving_rollout_in_progress{name="ms",namespace="default"} 1
 }
 
 func TestEachRecoveryIsCountedOnce(t *testing.T) {
+	metrics.ResetCounters()
 	at := func(s int64) metav1.Time { return metav1.NewTime(time.Unix(s, 0)) }
 	ms := gangwaytesting.MakeModelServing("ms").RecoveryPolicy(workloadv1alpha1.RecoverServingGroup).Obj()
 	before := []workloadv1alpha1.RecoveryStatus{
@@ -91,6 +92,7 @@ gangway_recoveries_total{policy="ServingGroupRecreate"} 2
 }
 
 func TestWritesAreCountedByWhatTheyWere(t *testing.T) {
+	metrics.ResetCounters()
 	a := action.Action{Verb: action.Create, Object: &corev1.Pod{}, Why: "ScaleUp"}
 	metrics.Wrote(a, "Pod")
 	metrics.Wrote(a, "Pod")

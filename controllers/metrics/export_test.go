@@ -1,0 +1,8 @@
+package metrics
+
+// ResetCounters lets a test count from zero.
+func ResetCounters() {
+	recoveries.Reset()
+	writes.Reset()
+	writeFailures.Reset()
+}
