@@ -119,6 +119,26 @@ func TestGatewayRefRemovedAndAdded(t *testing.T) {
 	})
 }
 
+func TestGatewayRefMovedToAnotherGateway(t *testing.T) {
+	eachKind(t, func(t *testing.T, build func(*testing.T, string, string, *ref) *service) {
+		ns := namespace(t, nil)
+		host := hostOf(ns, "llm")
+		from, to := makeGateway(ns, listener(nil)), makeGateway(ns, listener(nil))
+		to.Name = "second-gateway"
+		s := build(t, ns, "llm", refTo(host))
+		create(t, from, to, s.Object)
+		waitServes(t, web(nil), s.waitReady(t), "llm")
+
+		s.reroute(t, &ref{name: to.Name, section: "http", host: host})
+		s.waitReady(t)
+		remove(t, from)
+		waitServes(t, web(nil), s.waitReady(t), "llm")
+		remove(t, to)
+		s.waitRefused(t, workloadv1alpha1.ReasonGatewayNotFound)
+		waitNotFound(t, host)
+	})
+}
+
 func TestListenerRemovedAndBack(t *testing.T) {
 	eachKind(t, func(t *testing.T, build func(*testing.T, string, string, *ref) *service) {
 		ns := namespace(t, nil)

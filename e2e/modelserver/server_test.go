@@ -85,21 +85,27 @@ func TestChatWhole(t *testing.T) {
 	}{
 		"the words of the last message come back": {
 			body: `{"model":"llm","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"one two three"}]}`,
-			want: Completion{Object: "chat.completion", Model: "llm",
+			want: Completion{
+				Object: "chat.completion", Model: "llm",
 				Choices: []Choice{{Message: &Message{Role: "assistant", Content: "one two three"}, FinishReason: ptr("stop")}},
-				Usage:   &Usage{PromptTokens: 5, CompletionTokens: 3, TotalTokens: 8}},
+				Usage:   &Usage{PromptTokens: 5, CompletionTokens: 3, TotalTokens: 8},
+			},
 		},
 		"max_tokens cuts the answer": {
 			body: `{"model":"llm","max_tokens":2,"messages":[{"role":"user","content":"one two three"}]}`,
-			want: Completion{Object: "chat.completion", Model: "llm",
+			want: Completion{
+				Object: "chat.completion", Model: "llm",
 				Choices: []Choice{{Message: &Message{Role: "assistant", Content: "one two"}, FinishReason: ptr("length")}},
-				Usage:   &Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5}},
+				Usage:   &Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5},
+			},
 		},
 		"content may be a list of parts": {
 			body: `{"model":"llm","messages":[{"role":"user","content":[{"type":"text","text":"hello"},{"type":"image_url"}]}]}`,
-			want: Completion{Object: "chat.completion", Model: "llm",
+			want: Completion{
+				Object: "chat.completion", Model: "llm",
 				Choices: []Choice{{Message: &Message{Role: "assistant", Content: "hello"}, FinishReason: ptr("stop")}},
-				Usage:   &Usage{PromptTokens: 1, CompletionTokens: 1, TotalTokens: 2}},
+				Usage:   &Usage{PromptTokens: 1, CompletionTokens: 1, TotalTokens: 2},
+			},
 		},
 	}
 	for name, tc := range tests {

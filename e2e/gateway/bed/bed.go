@@ -84,14 +84,20 @@ func Check() error {
 
 // freePorts gives n different ports that nothing listens on.
 func freePorts(n int) ([]int, error) {
-	var ports []int
+	ports := make([]int, 0, n)
+	// All are held until the last is found, so that none is given twice.
+	held := make([]net.Listener, 0, n)
+	defer func() {
+		for _, l := range held {
+			_ = l.Close() // Nothing was written.
+		}
+	}()
 	for range n {
 		l, err := net.Listen("tcp", net.JoinHostPort(Loopback, "0"))
 		if err != nil {
 			return nil, fmt.Errorf("find a free port on %s: %w", Loopback, err)
 		}
-		// Held until the last is found, so that none is given twice.
-		defer l.Close() //nolint:errcheck // Nothing was written.
+		held = append(held, l)
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
