@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/recovery"
@@ -298,6 +299,36 @@ func (c *computation) findLosses() {
 	}
 }
 
+// isGrowing says that all that the group lacks was asked for after the rest had become Ready: role
+// replicas that are not there yet, or whose Pods are younger than that and were never Ready.
+func (g *group) isGrowing() bool {
+	if g.lost || g.Going > 0 {
+		return false
+	}
+	var ready time.Time
+	for _, r := range g.Replicas {
+		for _, p := range r.Pods {
+			if at := p.ReadySince(); r.Available && at.After(ready) {
+				ready = at
+			}
+		}
+	}
+	if ready.IsZero() {
+		return false
+	}
+	for _, r := range g.Replicas {
+		if r.Available {
+			continue
+		}
+		for _, p := range r.Pods {
+			if p.EverReady() || p.CreationTimestamp.Time.Before(ready) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // rollGroups takes the next step of a rollout of whole groups.
 func (c *computation) rollGroups() {
 	if c.byRole {
@@ -310,7 +341,7 @@ func (c *computation) rollGroups() {
 		}
 		// Scaling a role down may leave a replica that is not Ready, and the group without.
 		available := g.available && (len(g.doomed) == 0 || c.isAvailable(g))
-		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: available})
+		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: available, Growing: g.waiting && !available && g.isGrowing()})
 	}
 	down := rollout.Step(units, c.limits.MinAvailable(c.replicas))
 	for _, g := range c.groups {

@@ -13,7 +13,10 @@
 // unavailable in the next view, because removals are written into the status before they are begun.
 package rollout
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Unit is a ServingGroup or role replica that is to be kept.
 type Unit struct {
@@ -22,27 +25,40 @@ type Unit struct {
 	// is paused, are not.
 	Outdated  bool
 	Available bool
+	// Growing: it serves as it did before somebody asked for more of it, and what was added is not
+	// Ready yet. Such a unit counts as available, and is the first to be taken of those.
+	Growing bool
 }
 
 // Step says which ordinals to take down now, sorted, so that at least minAvailable units stay available.
 func Step(units []Unit, minAvailable int) []int {
 	available := 0
-	var down, candidates []int
+	var down []int
+	var candidates []Unit
 	for _, u := range units {
-		if u.Available {
+		serving := u.Available || (u.Growing && u.Outdated)
+		if serving {
 			available++
 		}
 		switch {
 		case !u.Outdated:
-		case u.Available:
-			candidates = append(candidates, u.Ordinal)
+		case serving:
+			candidates = append(candidates, u)
 		default:
 			down = append(down, u.Ordinal)
 		}
 	}
-	slices.Sort(candidates)
-	if n := min(available-minAvailable, len(candidates)); n > 0 {
-		down = append(down, candidates[len(candidates)-n:]...)
+	slices.SortFunc(candidates, func(a, b Unit) int {
+		if a.Available != b.Available {
+			if b.Available {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Ordinal, a.Ordinal)
+	})
+	for _, u := range candidates[:max(0, min(available-minAvailable, len(candidates)))] {
+		down = append(down, u.Ordinal)
 	}
 	slices.Sort(down)
 	return down

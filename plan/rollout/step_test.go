@@ -11,11 +11,12 @@ import (
 )
 
 // units reads one letter per unit, from ordinal 0: o outdated and available, x outdated and not
-// available, U up to date and available, u up to date and not available.
+// available, g outdated and growing, U up to date and available, u up to date and not available, G up
+// to date and growing.
 func units(letters string) []Unit {
 	var out []Unit
 	for i, l := range letters {
-		out = append(out, Unit{Ordinal: i, Outdated: l == 'o' || l == 'x', Available: l == 'o' || l == 'U'})
+		out = append(out, Unit{Ordinal: i, Outdated: l == 'o' || l == 'x' || l == 'g', Available: l == 'o' || l == 'U', Growing: l == 'g' || l == 'G'})
 	}
 	return out
 }
@@ -40,6 +41,9 @@ func TestStep(t *testing.T) {
 		"an updated unit that broke uses up the budget":                   {"oouU", 3, nil},
 		"updated units are never taken":                                   {"UUoU", 3, []int{2}},
 		"the last outdated unit":                                          {"oUUU", 3, []int{0}},
+		"units that grow serve, and are not all taken at once":            {"gggg", 3, []int{3}},
+		"they are taken first of those that serve":                        {"goUo", 3, []int{0}},
+		"and count only while they are outdated":                          {"GoUo", 3, nil},
 		"more available than wanted":                                      {"oo", 0, []int{0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
