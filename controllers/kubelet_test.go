@@ -34,6 +34,7 @@ type kubelet struct {
 
 	mu   sync.Mutex
 	held map[string]bool
+	full bool
 }
 
 func startKubelet(t testing.TB, server *gangwaytesting.APIServer, ns string, clock *shiftedClock) *kubelet {
@@ -86,6 +87,8 @@ func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
 			return nil
 		}
 		return k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+	case pod.Spec.NodeName == "" && k.isFull():
+		return nil
 	case pod.Spec.NodeName == "":
 		return k.client.SubResource("binding").Create(ctx, pod, &corev1.Binding{
 			Target: corev1.ObjectReference{Kind: "Node", Name: k.node},
@@ -240,6 +243,20 @@ func (k *kubelet) release(prefix string) {
 			}
 		}
 	}
+}
+
+// setFull says whether the node has no room for further Pods. Those that waited are bound when they
+// change next, or when they are made anew.
+func (k *kubelet) setFull(full bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.full = full
+}
+
+func (k *kubelet) isFull() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.full
 }
 
 func (k *kubelet) holds(name string) bool {

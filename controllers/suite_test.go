@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 		logger = zap.New(zap.UseDevMode(true))
 	}
 	ctrl.SetLogger(logger)
+	// The tests mostly wait, so more of them run at a time than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	gangwaytesting.RunWithAPIServer(m, gangwaytesting.APIServerOptions{}, &shared)
 }
 
