@@ -161,7 +161,6 @@ func (g *Group) OfRole(role string) []*Replica {
 // Exists says that there are Pods, be it terminating ones.
 func (r *Replica) Exists() bool { return len(r.Pods) > 0 }
 
-
 func (g *Group) finish(revisions *Revisions, removals removals) {
 	slices.SortFunc(g.Replicas, func(a, b *Replica) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Ordinal, b.Ordinal))
