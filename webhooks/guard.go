@@ -24,10 +24,14 @@ const (
 // guard makes of whatever next does a well-formed answer in time: a panic is a refusal, and so is a
 // body that cannot be read. The size of bodies is limited by controller-runtime, to 7 MiB.
 func guard(next http.Handler) http.Handler {
+	return guardWithin(next, readWithin, answerWithin)
+}
+
+func guardWithin(next http.Handler, read, answerIn time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Where deadlines are not supported, the server's own have to do.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readWithin))
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(read))
+		ctx, cancel := context.WithTimeout(r.Context(), answerIn)
 		defer cancel()
 
 		body := answer(next, r.WithContext(ctx))

@@ -2,8 +2,8 @@ package webhooks
 
 import (
 	"context"
+	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -24,7 +24,7 @@ func (v *modelServingValidator) ValidateCreate(ctx context.Context, ms *workload
 
 func (v *modelServingValidator) ValidateUpdate(ctx context.Context, old, ms *workloadv1alpha1.ModelServing) (admission.Warnings, error) {
 	var s validating.Surroundings
-	if ms.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(ms.Spec, old.Spec) {
+	if ms.DeletionTimestamp == nil && !reflect.DeepEqual(ms.Spec, old.Spec) {
 		s = v.around.surroundings(ctx, route.ForModelServing(ms))
 	}
 	errs, warnings := validating.ModelServingUpdate(ms, old, s)

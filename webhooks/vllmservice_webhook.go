@@ -2,8 +2,8 @@ package webhooks
 
 import (
 	"context"
+	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	aiinfrav1alpha1 "github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
@@ -24,7 +24,7 @@ func (v *vllmServiceValidator) ValidateCreate(ctx context.Context, s *aiinfrav1a
 
 func (v *vllmServiceValidator) ValidateUpdate(ctx context.Context, old, s *aiinfrav1alpha1.VLLMService) (admission.Warnings, error) {
 	var around validating.Surroundings
-	if s.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(s.Spec, old.Spec) {
+	if s.DeletionTimestamp == nil && !reflect.DeepEqual(s.Spec, old.Spec) {
 		around = v.around.surroundings(ctx, route.ForVLLMService(s))
 	}
 	errs, warnings := validating.VLLMServiceUpdate(s, old, around)

@@ -3,10 +3,12 @@ package validating
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -165,7 +167,7 @@ func validateRefTarget(ms *workloadv1alpha1.ModelServing, path *field.Path) fiel
 	case len(exposed) == 0 && *ref.Port != names.DefaultPort:
 		return field.ErrorList{ruleRefPort.invalid(path.Child("port"), *ref.Port,
 			"role %q lists no ports: add containerPort %d to spec.template.roles[%d].entryTemplate", clip(role.Name), *ref.Port, i)}
-	case len(exposed) > 0 && !containsPort(exposed, *ref.Port):
+	case len(exposed) > 0 && !slices.Contains(exposed, *ref.Port):
 		return field.ErrorList{ruleRefPort.invalid(path.Child("port"), *ref.Port,
 			"role %q exposes %s: use one of them, or add containerPort %d to spec.template.roles[%d].entryTemplate",
 			clip(role.Name), portList(exposed), *ref.Port, i)}
@@ -176,9 +178,11 @@ func validateRefTarget(ms *workloadv1alpha1.ModelServing, path *field.Path) fiel
 // exposedPorts are the TCP ports of the containers and of init containers that run on as sidecars.
 func exposedPorts(spec *corev1.PodSpec) []int32 {
 	var ports []int32
+	seen := sets.New[int32]()
 	add := func(c *corev1.Container) {
 		for _, p := range c.Ports {
-			if (p.Protocol == "" || p.Protocol == corev1.ProtocolTCP) && !containsPort(ports, p.ContainerPort) {
+			if (p.Protocol == "" || p.Protocol == corev1.ProtocolTCP) && !seen.Has(p.ContainerPort) {
+				seen.Insert(p.ContainerPort)
 				ports = append(ports, p.ContainerPort)
 			}
 		}
@@ -192,15 +196,6 @@ func exposedPorts(spec *corev1.PodSpec) []int32 {
 		}
 	}
 	return ports
-}
-
-func containsPort(ports []int32, port int32) bool {
-	for _, p := range ports {
-		if p == port {
-			return true
-		}
-	}
-	return false
 }
 
 func portList(ports []int32) string {

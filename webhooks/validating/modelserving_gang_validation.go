@@ -50,6 +50,9 @@ func validateGangPolicy(ms *workloadv1alpha1.ModelServing, path *field.Path) fie
 	}
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(gang.MinRoleReplicas)) {
+		if len(errs) >= enough {
+			break
+		}
 		needed, at := gang.MinRoleReplicas[name], path.Key(clip(name))
 		if needed < 0 {
 			errs = append(errs, ruleGangNegative.invalid(at, needed, "use 0 for a role that the gang does not need"))

@@ -89,7 +89,7 @@ func validateRoles(ms *workloadv1alpha1.ModelServing, path *field.Path) field.Er
 	}
 	var errs field.ErrorList
 	seen := map[string]int{}
-	for i := range roles {
+	for i := range judged(len(roles), &errs) {
 		role, at := &roles[i], path.Index(i)
 		errs = append(errs, validateRoleName(role.Name, at.Child("name"))...)
 		if first, dup := seen[role.Name]; dup {

@@ -1,7 +1,8 @@
 package validating
 
 import (
-	"k8s.io/apimachinery/pkg/api/equality"
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -26,12 +27,12 @@ func ModelServingUpdate(ms, old *workloadv1alpha1.ModelServing, s Surroundings) 
 		modelServingSpec(ms), modelServingSpec(old),
 		modelServingPart(ms), modelServingPart(old),
 	)
-	if equality.Semantic.DeepEqual(ms.Spec, old.Spec) {
+	if reflect.DeepEqual(ms.Spec, old.Spec) {
 		return errs, warnings
 	}
 
 	refErrs, refWarnings := modelServingGateway(ms, s)
-	if equality.Semantic.DeepEqual(ms.Spec.GatewayRef, old.Spec.GatewayRef) {
+	if reflect.DeepEqual(ms.Spec.GatewayRef, old.Spec.GatewayRef) {
 		refWarnings = append(asWarnings(refErrs), refWarnings...)
 		refErrs = nil
 	}

@@ -138,6 +138,9 @@ func reservedEnvWarnings(template *workloadv1alpha1.PodTemplateSpec, path *field
 	} {
 		for i := range list.containers {
 			for j, env := range list.containers[i].Env {
+				if len(warnings) >= enough {
+					return warnings
+				}
 				if slices.Contains(names.ReservedEnv(), env.Name) {
 					at := path.Child("spec", list.field).Index(i).Child("env").Index(j).Child("name")
 					warnings = append(warnings, warnReservedEnv.warn(at, "remove %s", env.Name))

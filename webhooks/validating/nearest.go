@@ -2,17 +2,20 @@ package validating
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
 )
 
+// maxCandidates bounds what is compared with a misspelt name: as many as a ModelServing has roles.
+const maxCandidates = 32
+
 // nearest is the candidate that is closest to what was written, and whether it is close enough to
 // be meant: at most half of the longer word differs. Of equals the first counts.
 func nearest(written string, candidates []string) (string, bool) {
 	best, bestDistance := "", -1
-	for _, c := range candidates {
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
+		c = clip(c)
 		d := levenshtein.Distance(clip(written), c, nil)
 		if bestDistance < 0 || d < bestDistance {
 			best, bestDistance = c, d
@@ -33,18 +36,19 @@ func chooseRole(written string, roles []string) string {
 const maxListed = 10
 
 func quotedList(names []string) string {
-	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
-	if len(names) == 0 {
-		return "none"
-	}
 	more := ""
 	if len(names) > maxListed {
 		more = fmt.Sprintf(" and %d more", len(names)-maxListed)
 		names = names[:maxListed]
 	}
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", clip(n))
+	var quoted []string
+	for _, n := range names {
+		if n != "" {
+			quoted = append(quoted, fmt.Sprintf("%q", clip(n)))
+		}
+	}
+	if len(quoted) == 0 {
+		return "none"
 	}
 	return strings.Join(quoted, ", ") + more
 }

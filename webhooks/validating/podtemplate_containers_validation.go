@@ -46,13 +46,13 @@ var (
 func validateContainers(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	pod := podParts{
-		volumes:     volumeNames(spec.Volumes),
-		claims:      claimNames(spec.ResourceClaims),
+		volumes:     namesOf(spec.Volumes, func(v *corev1.Volume) string { return v.Name }),
+		claims:      namesOf(spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }),
 		hostNetwork: spec.HostNetwork,
 		hostPorts:   sets.New[hostPort](),
 	}
 	seen := sets.New[string]()
-	for i := range spec.InitContainers {
+	for i := range judged(len(spec.InitContainers), &errs) {
 		c, at := &spec.InitContainers[i], path.Child("initContainers").Index(i)
 		errs = append(errs, validateContainerName(c.Name, seen, at.Child("name"))...)
 		errs = append(errs, validateContainer(c, pod, at)...)
@@ -61,7 +61,7 @@ func validateContainers(spec *corev1.PodSpec, path *field.Path) field.ErrorList 
 	if len(spec.Containers) == 0 {
 		errs = append(errs, rulePodContainers.required(path.Child("containers"), "add a container"))
 	}
-	for i := range spec.Containers {
+	for i := range judged(len(spec.Containers), &errs) {
 		c, at := &spec.Containers[i], path.Child("containers").Index(i)
 		errs = append(errs, validateContainerName(c.Name, seen, at.Child("name"))...)
 		errs = append(errs, validateContainer(c, pod, at)...)
@@ -71,7 +71,7 @@ func validateContainers(spec *corev1.PodSpec, path *field.Path) field.ErrorList 
 
 // podParts is what a container may refer to.
 type podParts struct {
-	volumes, claims sets.Set[string]
+	volumes, claims known
 	hostNetwork     bool
 	hostPorts       sets.Set[hostPort]
 }
@@ -100,10 +100,10 @@ func validateContainer(c *corev1.Container, pod podParts, path *field.Path) fiel
 	errs = append(errs, validateEnv(c.Env, path.Child("env"))...)
 	errs = append(errs, validateEnvFrom(c.EnvFrom, path.Child("envFrom"))...)
 	errs = append(errs, validateResources(&c.Resources, path.Child("resources"))...)
-	for i, claim := range c.Resources.Claims {
-		if !pod.claims.Has(claim.Name) {
-			errs = append(errs, ruleResourceClaim.notFound(path.Child("resources", "claims").Index(i).Child("name"), claim.Name,
-				"add it to the template's spec.resourceClaims, which has %s", quotedList(sets.List(pod.claims))))
+	for i := range judged(len(c.Resources.Claims), &errs) {
+		if name := c.Resources.Claims[i].Name; !pod.claims.has(name) {
+			errs = append(errs, ruleResourceClaim.notFound(path.Child("resources", "claims").Index(i).Child("name"), name,
+				"add it to the template's spec.resourceClaims, which has %s", quotedList(pod.claims.listed)))
 		}
 	}
 	errs = append(errs, validateMounts(c, pod.volumes, path)...)
@@ -113,10 +113,16 @@ func validateContainer(c *corev1.Container, pod podParts, path *field.Path) fiel
 	return append(errs, validateSecurityContext(c.SecurityContext, path.Child("securityContext"))...)
 }
 
+// maxImage is longer than any valid image: a repository of 255 characters, a tag of 128, a digest.
+const maxImage = 1024
+
 // validateImage judges a name as the kubelet parses it.
 func validateImage(image string, path *field.Path) field.ErrorList {
 	if image == "" {
 		return field.ErrorList{rulePodImage.required(path, "name the image, for example \"registry.example/llm:1\"")}
+	}
+	if len(image) > maxImage {
+		return field.ErrorList{rulePodImage.invalid(path, image, "shorten it to less than %d characters", maxImage)}
 	}
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
 		return field.ErrorList{rulePodImage.invalid(path, image, "correct it: %s", clipDetail(err.Error()))}

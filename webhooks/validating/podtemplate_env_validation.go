@@ -33,7 +33,7 @@ var (
 func validateEnv(env []corev1.EnvVar, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
-	for i := range env {
+	for i := range judged(len(env), &errs) {
 		e, at := &env[i], path.Index(i)
 		switch {
 		case len(validation.IsRelaxedEnvVarName(e.Name)) > 0:
@@ -57,7 +57,7 @@ func validateEnv(env []corev1.EnvVar, path *field.Path) field.ErrorList {
 
 func validateEnvFrom(from []corev1.EnvFromSource, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i := range from {
+	for i := range judged(len(from), &errs) {
 		if n := countSet(from[i]); n != 1 {
 			errs = append(errs, ruleEnvSource.invalid(path.Index(i), int64(n), "name exactly one of configMapRef and secretRef"))
 		}

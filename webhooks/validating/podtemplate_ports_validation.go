@@ -48,7 +48,7 @@ func validatePorts(ports []corev1.ContainerPort, pod podParts, path *field.Path)
 	}
 	var errs field.ErrorList
 	numbers, portNames := sets.New[numbered](), sets.New[string]()
-	for i := range ports {
+	for i := range judged(len(ports), &errs) {
 		p, at := &ports[i], path.Index(i)
 		protocol := p.Protocol
 		if protocol == "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -47,11 +48,11 @@ type podScheduling struct {
 func validateScheduling(s podScheduling, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, ruleNodeSelector.adopt(validateLabels(s.nodeSelector, path.Child("nodeSelector")), "correct it")...)
-	for i := range s.tolerations {
+	for i := range judged(len(s.tolerations), &errs) {
 		errs = append(errs, validateToleration(&s.tolerations[i], path.Child("tolerations").Index(i))...)
 	}
 	errs = append(errs, validateAffinity(s.affinity, path.Child("affinity"))...)
-	for i := range s.spread {
+	for i := range judged(len(s.spread), &errs) {
 		errs = append(errs, validateSpread(&s.spread[i], path.Child("topologySpreadConstraints").Index(i))...)
 	}
 	return errs
@@ -123,7 +124,7 @@ func validateNodeAffinity(n *corev1.NodeAffinity, path *field.Path) field.ErrorL
 		errs = append(errs, ruleAffinity.adopt(fieldErrors(err), "correct it")...)
 	}
 	preferred, at := n.PreferredDuringSchedulingIgnoredDuringExecution, path.Child(preferredTerms)
-	for i := range preferred {
+	for i := range judged(len(preferred), &errs) {
 		errs = append(errs, validateWeight(preferred[i].Weight, at.Index(i))...)
 	}
 	_, err := nodeaffinity.NewPreferredSchedulingTerms(preferred, field.WithPath(at))
@@ -151,10 +152,10 @@ func fieldErrors(err error) field.ErrorList {
 
 func validatePodTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i := range required {
+	for i := range judged(len(required), &errs) {
 		errs = append(errs, validatePodTerm(&required[i], path.Child(requiredTerms).Index(i))...)
 	}
-	for i := range preferred {
+	for i := range judged(len(preferred), &errs) {
 		at := path.Child(preferredTerms).Index(i)
 		errs = append(errs, validateWeight(preferred[i].Weight, at)...)
 		errs = append(errs, validatePodTerm(&preferred[i].PodAffinityTerm, at.Child("podAffinityTerm"))...)
@@ -171,9 +172,8 @@ func validateWeight(weight int32, path *field.Path) field.ErrorList {
 
 func validatePodTerm(t *corev1.PodAffinityTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	opts := metav1validation.LabelSelectorValidationOptions{}
-	errs = append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelSelector(t.LabelSelector, opts, path.Child("labelSelector")), "correct it")...)
-	errs = append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelSelector(t.NamespaceSelector, opts, path.Child("namespaceSelector")), "correct it")...)
+	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.LabelSelector, path.Child("labelSelector")), "correct it")...)
+	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.NamespaceSelector, path.Child("namespaceSelector")), "correct it")...)
 	if t.TopologyKey == "" {
 		return append(errs, ruleAffinity.required(path.Child("topologyKey"), "name one, for example kubernetes.io/hostname"))
 	}
@@ -196,7 +196,18 @@ func validateSpread(c *corev1.TopologySpreadConstraint, path *field.Path) field.
 		errs = append(errs, ruleTopologySpread.invalid(path.Child("whenUnsatisfiable"), string(c.WhenUnsatisfiable),
 			"use DoNotSchedule or ScheduleAnyway"))
 	}
-	return append(errs, ruleTopologySpread.adopt(
-		metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("labelSelector")),
-		"correct it")...)
+	return append(errs, ruleTopologySpread.adopt(validateLabelSelector(c.LabelSelector, path.Child("labelSelector")), "correct it")...)
+}
+
+// validateLabelSelector is apimachinery's ValidateLabelSelector in a fixed order.
+func validateLabelSelector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	errs := validateLabels(s.MatchLabels, path.Child("matchLabels"))
+	for i := range judged(len(s.MatchExpressions), &errs) {
+		errs = append(errs, metav1validation.ValidateLabelSelectorRequirement(
+			s.MatchExpressions[i], metav1validation.LabelSelectorValidationOptions{}, path.Child("matchExpressions").Index(i))...)
+	}
+	return errs
 }

@@ -110,7 +110,7 @@ func validatePodTemplate(t *workloadv1alpha1.PodTemplateSpec, schedulerName stri
 		errs = append(errs, rulePodRestartPolicy.invalid(at.Child("restartPolicy"), string(p),
 			"remove it; spec.recoveryPolicy says what a failure leads to"))
 	}
-	for i := range spec.EphemeralContainers {
+	for i := range judged(len(spec.EphemeralContainers), &errs) {
 		errs = append(errs, rulePodEphemeral.invalid(at.Child("ephemeralContainers").Index(i), spec.EphemeralContainers[i].Name,
 			"remove it; use kubectl debug"))
 	}
@@ -148,6 +148,9 @@ func validatePodMetadata(m *workloadv1alpha1.PodMetadata, path *field.Path) fiel
 func validateLabels(labels map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if len(errs) >= enough {
+			break
+		}
 		at := path.Key(clip(key))
 		errs = append(errs, metav1validation.ValidateLabelName(key, at)...)
 		for _, msg := range validation.IsValidLabelValue(labels[key]) {
@@ -200,7 +203,7 @@ func validatePodSettings(spec *corev1.PodSpec, path *field.Path) field.ErrorList
 		errs = append(errs, validateID(c.RunAsUser, at.Child("runAsUser"))...)
 		errs = append(errs, validateID(c.RunAsGroup, at.Child("runAsGroup"))...)
 		errs = append(errs, validateID(c.FSGroup, at.Child("fsGroup"))...)
-		for i := range c.SupplementalGroups {
+		for i := range judged(len(c.SupplementalGroups), &errs) {
 			errs = append(errs, validateID(&c.SupplementalGroups[i], at.Child("supplementalGroups").Index(i))...)
 		}
 	}

@@ -32,26 +32,28 @@ var (
 	})
 )
 
-func volumeNames(volumes []corev1.Volume) sets.Set[string] {
-	all := sets.New[string]()
-	for i := range volumes {
-		all.Insert(volumes[i].Name)
-	}
-	return all
+// known are the names that something may refer to.
+type known struct {
+	all sets.Set[string]
+	// listed are all of them in order, for messages.
+	listed []string
 }
 
-func claimNames(claims []corev1.PodResourceClaim) sets.Set[string] {
-	all := sets.New[string]()
-	for i := range claims {
-		all.Insert(claims[i].Name)
+func (k known) has(name string) bool { return k.all.Has(name) }
+
+func namesOf[T any](items []T, name func(*T) string) known {
+	k := known{all: sets.New[string]()}
+	for i := range items {
+		k.all.Insert(name(&items[i]))
 	}
-	return all
+	k.listed = sets.List(k.all)
+	return k
 }
 
 func validateVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
-	for i := range volumes {
+	for i := range judged(len(volumes), &errs) {
 		v, nameAt := &volumes[i], at.Index(i).Child("name")
 		switch {
 		case v.Name == "":
@@ -69,10 +71,10 @@ func validateVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateMounts(c *corev1.Container, volumes sets.Set[string], at *field.Path) field.ErrorList {
+func validateMounts(c *corev1.Container, volumes known, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	paths := sets.New[string]()
-	for i := range c.VolumeMounts {
+	for i := range judged(len(c.VolumeMounts), &errs) {
 		m, mountAt := &c.VolumeMounts[i], at.Child("volumeMounts").Index(i)
 		errs = append(errs, validateVolumeRef(m.Name, volumes, mountAt.Child("name"))...)
 		switch {
@@ -90,21 +92,20 @@ func validateMounts(c *corev1.Container, volumes sets.Set[string], at *field.Pat
 			errs = append(errs, ruleSubPath.invalid(mountAt.Child("subPathExpr"), m.SubPathExpr, "keep subPath or subPathExpr"))
 		}
 	}
-	for i := range c.VolumeDevices {
+	for i := range judged(len(c.VolumeDevices), &errs) {
 		errs = append(errs, validateVolumeRef(c.VolumeDevices[i].Name, volumes, at.Child("volumeDevices").Index(i).Child("name"))...)
 	}
 	return errs
 }
 
-func validateVolumeRef(name string, volumes sets.Set[string], at *field.Path) field.ErrorList {
-	if name != "" && volumes.Has(name) {
+func validateVolumeRef(name string, volumes known, at *field.Path) field.ErrorList {
+	if name != "" && volumes.has(name) {
 		return nil
 	}
-	known := sets.List(volumes)
-	if best, ok := nearest(name, known); ok {
-		return field.ErrorList{rulePodMount.notFound(at, name, "did you mean %q? The volumes are %s", best, quotedList(known))}
+	if best, ok := nearest(name, volumes.listed); ok {
+		return field.ErrorList{rulePodMount.notFound(at, name, "did you mean %q? The volumes are %s", best, quotedList(volumes.listed))}
 	}
-	return field.ErrorList{rulePodMount.notFound(at, name, "add the volume, or use one that the Pod has: %s", quotedList(known))}
+	return field.ErrorList{rulePodMount.notFound(at, name, "add the volume, or use one that the Pod has: %s", quotedList(volumes.listed))}
 }
 
 // validateSubPath accepts an empty path: the volume's root.

@@ -53,10 +53,16 @@ func validateResources(r *corev1.ResourceRequirements, path *field.Path) field.E
 		{"limits", r.Limits}, {"requests", r.Requests},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(list.quantities)) {
+			if len(errs) >= enough {
+				break
+			}
 			errs = append(errs, validateQuantity(name, list.quantities[name], path.Child(list.field).Key(clip(string(name))))...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		if len(errs) >= enough {
+			break
+		}
 		errs = append(errs, validateRequest(name, r, path.Child("requests").Key(clip(string(name))))...)
 	}
 	return errs

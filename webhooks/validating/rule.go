@@ -2,6 +2,7 @@ package validating
 
 import (
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -91,6 +92,9 @@ func shown(value any) any {
 		}
 		return clip(v.StrVal)
 	default:
+		if s := reflect.ValueOf(value); s.Kind() == reflect.String {
+			return clip(s.String())
+		}
 		return value
 	}
 }

@@ -113,7 +113,8 @@ func numberOf(n *int32) string {
 func validateExtraArgs(s *aiinfrav1alpha1.VLLMServiceSpec, path *field.Path) field.ErrorList {
 	fields := flagFields(s)
 	var errs field.ErrorList
-	for i, arg := range s.ExtraArgs {
+	for i := range judged(len(s.ExtraArgs), &errs) {
+		arg := s.ExtraArgs[i]
 		flag, value, inline := strings.Cut(arg, "=")
 		if !strings.HasPrefix(flag, "-") {
 			continue

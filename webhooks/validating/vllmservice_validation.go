@@ -2,9 +2,9 @@ package validating
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -60,12 +60,12 @@ func VLLMServiceUpdate(v, old *aiinfrav1alpha1.VLLMService, s Surroundings) (fie
 		return nil, nil
 	}
 	errs, warnings := ratchet(vllmServiceSpec(v), vllmServiceSpec(old), asWritten, asWritten)
-	if equality.Semantic.DeepEqual(v.Spec, old.Spec) {
+	if reflect.DeepEqual(v.Spec, old.Spec) {
 		return errs, warnings
 	}
 
 	refErrs, refWarnings := vllmServiceGateway(v, s)
-	if equality.Semantic.DeepEqual(v.Spec.GatewayRef, old.Spec.GatewayRef) {
+	if reflect.DeepEqual(v.Spec.GatewayRef, old.Spec.GatewayRef) {
 		refWarnings = append(asWarnings(refErrs), refWarnings...)
 		refErrs = nil
 	}
