@@ -253,7 +253,7 @@ func (c *computation) recover() {
 		}
 		in := recovery.Input{
 			Policy: c.ms.Spec.RecoveryPolicy, Grace: grace, Deadline: deadline,
-			Group: g.Name, Available: g.available, Revision: c.revisions.NameOf(g.target.Hash),
+			Group: g.Name, Available: g.available, Revision: c.revisions.NameOf(g.own),
 			Records: old, Now: c.now,
 		}
 		for i := range g.roles {
@@ -293,10 +293,10 @@ func (c *computation) recoverable(g *group, r *replica) recovery.Replica {
 	out := recovery.Replica{ID: r.id, Available: r.available(), Lost: r.lost}
 	if r.target != nil {
 		out.Size = 1 + r.target.Workers(r.role)
-		out.Revision = c.revisions.NameOf(r.target.Hash)
 	}
 	if r.seen != nil {
 		out.Pods = r.seen.Pods
+		out.Revision = c.revisions.NameOf(r.seen.Revision)
 		_, doomed := g.doomed[r.seen]
 		out.Removing = r.seen.Removing || doomed
 	}
@@ -311,7 +311,9 @@ func (c *computation) carryOut(g *group, out recovery.Output) {
 	c.wake(out.Next)
 	g.pending, g.stopped = out.Pending, out.Waiting
 	if out.Group {
-		g.fate, g.why = rebuild, whyRecovery
+		if g.Exists() || g.PodGroup != nil {
+			g.fate, g.why = rebuild, whyRecovery
+		}
 		return
 	}
 	for i := range g.roles {

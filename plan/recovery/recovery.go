@@ -45,7 +45,7 @@ type Input struct {
 	Group string
 	// Available: all that is wanted of the group is there and Ready.
 	Available bool
-	// Revision is the name of the ControllerRevision that the group has.
+	// Revision is the name of the ControllerRevision that the group has; "" when that is not known.
 	Revision string
 	// Replicas are the role replicas that are wanted.
 	Replicas []Replica
