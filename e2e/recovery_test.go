@@ -64,7 +64,10 @@ func TestRecoveryRecreatesTheUnitOfAPodThatRestarts(t *testing.T) {
 			before := uids(list)
 			for _, p := range list {
 				if p.Name == "sample-0-prefill-1-1" {
-					annotate(t, &p, map[string]string{cluster.RestartsAnnotation: "1"})
+					// Ready again only after a while, as a model server would be.
+					annotate(t, &p, map[string]string{
+						cluster.RestartsAnnotation: "1", cluster.BehaviorAnnotation: cluster.BehaviorSlowStart, cluster.DelayAnnotation: "2s",
+					})
 				}
 			}
 			if tt.policy == workloadv1alpha1.RecoverNone {

@@ -169,11 +169,18 @@ func TestRolloutKeepsItsBudgetAndMixesNoRevisions(t *testing.T) {
 			if g.mixed != "" {
 				t.Error(g.mixed)
 			}
-			list := mustPods(t, ms, nil)
-			if len(list) != 8 {
-				t.Errorf("%d Pods, want 8", len(list))
-			}
-			for _, p := range list {
+			// Surge groups go once the rollout is done.
+			eventually(t, timeout, func(ctx context.Context) string {
+				list, err := pods(ctx, ms, nil)
+				if err != nil {
+					return err.Error()
+				}
+				if len(list) != 8 {
+					return fmt.Sprintf("%d Pods, want 8", len(list))
+				}
+				return ""
+			})
+			for _, p := range mustPods(t, ms, nil) {
 				if p.Spec.Containers[0].Image != "registry.example/llm:2" {
 					t.Errorf("Pod %q runs %s", p.Name, p.Spec.Containers[0].Image)
 				}

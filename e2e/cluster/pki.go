@@ -106,6 +106,7 @@ const (
 	managerKubeconfigFile = "kubeconfig-gangway"
 	kcmKubeconfigFile     = "pki/kube-controller-manager.kubeconfig"
 	ksKubeconfigFile      = "pki/kube-scheduler.kubeconfig"
+	kwokKubeconfigFile    = "pki/kwok.kubeconfig"
 	caFile                = "pki/ca.crt"
 	serverCertFile        = "pki/apiserver.crt"
 	serverKeyFile         = "pki/apiserver.key"
@@ -114,7 +115,7 @@ const (
 
 // writePKI makes the CA, the server's certificate, the key that signs
 // ServiceAccount tokens, and a kubeconfig each for the administrator, the
-// controller manager and the scheduler.
+// controller manager, the scheduler and kwok.
 func writePKI(dir string, apiServer int) error {
 	ca, err := newAuthority()
 	if err != nil {
@@ -139,9 +140,10 @@ func writePKI(dir string, apiServer int) error {
 		}
 	}
 	for file, subject := range map[string]pkix.Name{
-		kubeconfigFile:    {CommonName: "admin", Organization: []string{"system:masters"}},
-		kcmKubeconfigFile: {CommonName: "system:kube-controller-manager"},
-		ksKubeconfigFile:  {CommonName: "system:kube-scheduler"},
+		kubeconfigFile:     {CommonName: "admin", Organization: []string{"system:masters"}},
+		kcmKubeconfigFile:  {CommonName: "system:kube-controller-manager"},
+		ksKubeconfigFile:   {CommonName: "system:kube-scheduler"},
+		kwokKubeconfigFile: {CommonName: "kwok", Organization: []string{"system:masters"}},
 	} {
 		cert, key, err := ca.issue(subject)
 		if err != nil {

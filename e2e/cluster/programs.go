@@ -11,6 +11,9 @@ import (
 //go:embed config/volcano-scheduler.yaml
 var schedulerConf []byte
 
+//go:embed config/kwok-deletes.yaml
+var kwokDeletes []byte
+
 const (
 	serviceCIDR    = "10.96.0.0/16"
 	firstServiceIP = "10.96.0.1"
@@ -132,7 +135,7 @@ func command(name, dir string, ports map[string]int, stageFiles []string) (args 
 		}, port
 	case kwokName:
 		args := []string{
-			"--kubeconfig=" + in(kubeconfigFile),
+			"--kubeconfig=" + in(kwokKubeconfigFile),
 			"--manage-all-nodes=true",
 			"--node-lease-duration-seconds=40",
 			"--cidr=" + PodCIDR,

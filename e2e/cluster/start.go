@@ -104,6 +104,13 @@ func (c *Cluster) start(ctx context.Context, o Options) error {
 		return err
 	}
 	if err := p.phase(fmt.Sprintf("kwok, %d nodes", o.Nodes.Count), func() error {
+		policy, err := decode(kwokDeletes)
+		if err != nil {
+			return err
+		}
+		if err := applyAll(ctx, cl, policy); err != nil {
+			return err
+		}
 		if err := run(kwokName, probe(kwokName, "http", "/healthz")); err != nil {
 			return err
 		}
