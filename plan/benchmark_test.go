@@ -51,10 +51,16 @@ func large(groups int32) *workloadv1alpha1.ModelServing {
 		Obj()
 }
 
-// atRest lets a ModelServing of so many groups come to rest, with nothing failing on the way.
+// atRest lets a large ModelServing of so many groups come to rest.
 func atRest(tb testing.TB, groups int32) (state.Snapshot, time.Time) {
 	tb.Helper()
-	s, now := state.Snapshot{ModelServing: large(groups), Gang: volcano}, benchmarkStart
+	return comeToRest(tb, state.Snapshot{ModelServing: large(groups), Gang: volcano})
+}
+
+// comeToRest makes all that a ModelServing wants, with nothing failing on the way.
+func comeToRest(tb testing.TB, s state.Snapshot) (state.Snapshot, time.Time) {
+	tb.Helper()
+	now := benchmarkStart
 	s.Route = route.ForModelServing(s.ModelServing)
 	for range 5 {
 		p := plan.Compute(s, now)
