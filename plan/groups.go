@@ -299,31 +299,34 @@ func (c *computation) findLosses() {
 	}
 }
 
-// isGrowing says that all that the group lacks was asked for after the rest had become Ready: role
-// replicas that are not there yet, or whose Pods are younger than that and were never Ready.
-func (g *group) isGrowing() bool {
-	if g.lost || g.Going > 0 {
+// isGrowing says that a group serves as it did before it was scaled up: each role had a role replica
+// that was Ready, and still is, before what the group lacks was made. No role replica that it lacks was
+// ever wholly Ready.
+func (c *computation) isGrowing(g *group) bool {
+	if g.lost || g.Going > 0 || g.target == nil {
 		return false
 	}
-	var ready time.Time
-	for _, r := range g.Replicas {
-		for _, p := range r.Pods {
-			if at := p.ReadySince(); r.Available && at.After(ready) {
-				ready = at
-			}
-		}
-	}
-	if ready.IsZero() {
-		return false
-	}
+	var made time.Time
 	for _, r := range g.Replicas {
 		if r.Available {
 			continue
 		}
+		if r.Complete && !slices.ContainsFunc(r.Pods, func(p *state.Pod) bool { return !p.EverReady() }) {
+			return false
+		}
 		for _, p := range r.Pods {
-			if p.EverReady() || p.CreationTimestamp.Time.Before(ready) {
-				return false
+			if at := p.CreationTimestamp.Time; made.IsZero() || at.Before(made) {
+				made = at
 			}
+		}
+	}
+	for i := range g.target.Template.Roles {
+		name := g.target.Template.Roles[i].Name
+		served := func(r *state.Replica) bool {
+			return r.Available && (made.IsZero() || !r.ReadySince().After(made))
+		}
+		if c.wantedReplicas(g, name) > 0 && !slices.ContainsFunc(g.OfRole(name), served) {
+			return false
 		}
 	}
 	return true
@@ -341,7 +344,7 @@ func (c *computation) rollGroups() {
 		}
 		// Scaling a role down may leave a replica that is not Ready, and the group without.
 		available := g.available && (len(g.doomed) == 0 || c.isAvailable(g))
-		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: available, Growing: g.waiting && !available && g.isGrowing()})
+		units = append(units, rollout.Unit{Ordinal: g.Ordinal, Outdated: g.waiting, Available: available, Growing: g.waiting && !available && c.isGrowing(g)})
 	}
 	down := rollout.Step(units, c.limits.MinAvailable(c.replicas))
 	for _, g := range c.groups {
