@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -61,6 +62,8 @@ type world struct {
 	pokes   int
 	resync  *time.Duration
 	qps     float32
+	// config is the manager's; nil for a cluster administrator's.
+	config *rest.Config
 }
 
 // newWorld makes a world on the package's API server, with its manager running.
@@ -89,7 +92,7 @@ func newWorldOn(t testing.TB, server *gangwaytesting.APIServer) *world {
 // start starts the manager; w.stop stops it and waits for its end.
 func (w *world) start() {
 	w.Helper()
-	config := rest.CopyConfig(w.server.Config)
+	config := rest.CopyConfig(cmp.Or(w.config, w.server.Config))
 	config.QPS, config.Burst = -1, 0
 	if w.qps > 0 {
 		config.QPS, config.Burst = w.qps, int(w.qps)
