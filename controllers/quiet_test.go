@@ -8,11 +8,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
