@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -186,10 +188,20 @@ func TestGatewayDeletedAndRecreated(t *testing.T) {
 		create(t, g)
 		waitServes(t, web(nil), s.waitReady(t), "llm")
 
-		// And within a moment, without a look in between.
+		// And within a moment. The port differs, so that the address tells the one from the other.
 		remove(t, g)
-		create(t, makeGateway(ns, listener(nil)))
-		waitServes(t, web(nil), s.waitReady(t), "llm")
+		create(t, makeGateway(ns, listener(func(l *gatewayv1.Listener) { l.Port = httpsPort })))
+		want := fmt.Sprintf("http://%s:%d", host, httpsPort)
+		eventually(t, func(ctx context.Context) string {
+			if missing := s.condition(ctx, workloadv1alpha1.ConditionRouteReady, metav1.ConditionTrue, ""); missing != "" {
+				return missing
+			}
+			if _, _, address := s.status(); address != want {
+				return fmt.Sprintf("address %q, want %q", address, want)
+			}
+			return ""
+		})
+		waitServes(t, web(nil), want, "llm")
 	})
 }
 
@@ -232,15 +244,27 @@ func TestRouteRestoredAfterEditAndDeletion(t *testing.T) {
 		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(before), before); err != nil {
 			t.Fatal(err)
 		}
-		stolen := hostOf(ns, "stolen")
-		edit(t, route, func(r *gatewayv1.HTTPRoute) { r.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(stolen)} })
-		waitNotFound(t, stolen)
+		edit(t, route, func(r *gatewayv1.HTTPRoute) {
+			r.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(hostOf(ns, "stolen"))}
+		})
+		eventually(t, func(ctx context.Context) string {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+				return err.Error()
+			}
+			return cmp.Diff(before.Spec, route.Spec)
+		})
 		waitServes(t, web(nil), s.waitReady(t), "llm")
 
 		remove(t, route)
+		eventually(t, func(ctx context.Context) string {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+				return err.Error()
+			}
+			if route.UID == before.UID {
+				return "the HTTPRoute is still the one that was deleted"
+			}
+			return cmp.Diff(before.Spec, route.Spec)
+		})
 		waitServes(t, web(nil), s.waitReady(t), "llm")
-		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(route), route); err != nil || route.UID == before.UID {
-			t.Errorf("HTTPRoute of UID %s (%v), want a new one", route.UID, err)
-		}
 	})
 }
