@@ -275,6 +275,13 @@ func TestGroupsThatExist(t *testing.T) {
 				m.pod("ms-0-a-0-0").Terminating(m.now)
 			},
 		},
+		"no gang is made while all that there is of the group terminates": {
+			ms: oneRole(1).RecoveryPolicy(workloadv1alpha1.RecoverNone),
+			change: func(m *moment) {
+				m.PodGroups = nil
+				m.pod("ms-0-a-0-0").Terminating(m.now)
+			},
+		},
 		"a Pod that nobody wants goes": {
 			ms: oneRole(1),
 			change: func(m *moment) {
@@ -304,7 +311,7 @@ func TestGroupsThatExist(t *testing.T) {
 			m := settled(t, tc.ms)
 			m.t = t
 			m.Nodes = map[string]*corev1.Node{}
-			if name == "a name that is still terminating is waited for" {
+			if name != "a Pod that hangs on a node which is gone is force deleted" {
 				m.Nodes["node-0"] = &corev1.Node{}
 			}
 			tc.change(m)

@@ -42,6 +42,14 @@ func healthy(name string) *gangwaytesting.PodWrapper {
 	return newPod(name).Starting(t0.Add(10 * time.Second)).Ready(t0.Add(time.Minute))
 }
 
+// restartedUnseen is Ready since long, but one of its containers ended at that time.
+func restartedUnseen(name string, when time.Time) *gangwaytesting.PodWrapper {
+	w := healthy(name)
+	w.Status.ContainerStatuses[0].RestartCount = 1
+	w.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(when)}
+	return w
+}
+
 func replicaOf(id string, pods ...*gangwaytesting.PodWrapper) Replica {
 	r := Replica{ID: id, Size: len(pods), Available: true, Revision: "ms-a"}
 	for _, w := range pods {
@@ -155,6 +163,21 @@ func TestDecide(t *testing.T) {
 		"Ready again within the grace period is forgiven": {
 			grace(input(byRole, replicaOf("a-0", restarted("a", ago(20*time.Second)).Ready(ago(time.Second)))), time.Minute), Output{},
 		},
+		"a restart that its Pod's readiness never showed counts, at once": {
+			input(byRole, replicaOf("a-0", restartedUnseen("a", ago(time.Minute)))),
+			Output{
+				Replicas: []string{"a-0"},
+				Records:  records_{record("a-0", 1, now, progressing(now))},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`}},
+				Next:     now.Add(30 * time.Minute),
+			},
+		},
+		"with a grace period it is forgiven": {
+			grace(input(byRole, replicaOf("a-0", restartedUnseen("a", ago(time.Minute)))), time.Minute), Output{},
+		},
+		"and it is when it was long ago, so that a change of the grace period restarts nobody": {
+			input(byRole, replicaOf("a-0", restartedUnseen("a", ago(20*time.Minute)))), Output{},
+		},
 		"after the grace period it is recreated": {
 			grace(input(byRole, replicaOf("a-0", restarted("a", ago(time.Minute)))), time.Minute),
 			Output{
@@ -257,6 +280,14 @@ func TestDecide(t *testing.T) {
 		"after 10 minutes of being Ready the recoveries are forgotten": {
 			records(input(byRole, replicaOf("a-0", newPod("a").Starting(ago(20*time.Minute)).Ready(ago(10*time.Minute)))), record("a-0", 4, ago(20*time.Minute))),
 			Output{},
+		},
+		"they are, but not that the group is progressing, while another role replica is not Ready": {
+			records(input(byRole, replicaOf("a-0", newPod("a").Starting(ago(20*time.Minute)).Ready(ago(15*time.Minute))), replicaOf("b-0", newPod("b").Starting(ago(time.Minute)))),
+				record("a-0", 4, ago(20*time.Minute), progressing(ago(20*time.Minute)))),
+			Output{
+				Records: records_{record("a-0", 0, ago(20*time.Minute), progressing(ago(20*time.Minute)))},
+				Next:    now.Add(10 * time.Minute),
+			},
 		},
 		"those of a role replica that nobody wants any more, too": {
 			records(input(byRole, replicaOf("a-0", healthy("a"))), record("a-7", 4, ago(time.Minute))), Output{},

@@ -336,6 +336,37 @@ func TestTheWholeStatus(t *testing.T) {
 	})
 }
 
+func TestOnlyWholeRoleReplicasAreCounted(t *testing.T) {
+	s := newScene(t)
+	delete(s.pods, "ms-1-prefill-0-1")
+	out := Report(s.input(func(in *Input) {
+		in.Groups[0].Doomed = func(*state.Replica) bool { return true }
+	}))
+	want := []workloadv1alpha1.RoleStatus{{Name: "prefill"}}
+	if diff := cmp.Diff(want, out.Status.Roles); diff != "" {
+		t.Errorf("roles, of which one lacks a Pod and one is deleted (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFaultThatTurnsAConditionBackMovesNoTime(t *testing.T) {
+	s := newScene(t)
+	s.ms.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "CreateFailed", LastTransitionTime: metav1.NewTime(t0)}}
+	planned := Report(s.input()).Status
+	if got := lineOf(planned, "Ready").Status; got != metav1.ConditionTrue {
+		t.Fatalf("planned Ready is %s", got)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "ms-2-prefill-0-0"}}
+	faults := []action.Fault{{Action: action.Action{Verb: action.Create, Object: pod}, Kind: action.QuotaExceeded, Message: "exceeded quota"}}
+	st, events := Settle(s.ms, planned, faults, route.Output{}, now)
+	want := metav1.Condition{Type: "Ready", Status: "False", ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(t0), Reason: "CreateFailed", Message: "exceeded quota"}
+	if diff := cmp.Diff(want, *meta.FindStatusCondition(st.Conditions, "Ready")); diff != "" {
+		t.Errorf("Ready (-want +got):\n%s", diff)
+	}
+	if len(events) > 0 {
+		t.Errorf("Events %v", events)
+	}
+}
+
 func TestGangSchedulingReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*scene)
