@@ -104,12 +104,15 @@ func TestGangThatDoesNotFitBindsNothingAndFollowsItsTemplate(t *testing.T) {
 		}
 		return ""
 	})
-	out := kubectl(t, "get", "ms", "-n", ms.Namespace, ms.Name)
-	for _, want := range []string{"GangPending", "nvidia.com/gpu"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("kubectl get ms does not say %q:\n%s", want, out)
+	eventually(t, timeout, func(context.Context) string {
+		out := kubectl(t, "get", "ms", "-n", ms.Namespace, ms.Name)
+		for _, want := range []string{"GangPending", "8 minAvailable"} {
+			if !strings.Contains(out, want) {
+				return fmt.Sprintf("kubectl get ms does not say %q:\n%s", want, out)
+			}
 		}
-	}
+		return ""
+	})
 
 	edit(t, ms, func(ms *workloadv1alpha1.ModelServing) { request(ms, "1") })
 	waitRolledOut(t, ms)

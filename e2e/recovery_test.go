@@ -43,8 +43,8 @@ func replaced(t *testing.T, ms *workloadv1alpha1.ModelServing, before map[string
 }
 
 func TestRecoveryRecreatesTheUnitOfAPodThatRestarts(t *testing.T) {
-	inRole := func(p corev1.Pod) bool { return p.Labels[names.LabelRoleID] == "prefill-1" }
 	inGroup := func(p corev1.Pod) bool { return p.Labels[names.LabelGroup] == "sample-0" }
+	inRole := func(p corev1.Pod) bool { return inGroup(p) && p.Labels[names.LabelRoleID] == "prefill-1" }
 	for _, tt := range []struct {
 		policy workloadv1alpha1.RecoveryPolicy
 		unit   func(corev1.Pod) bool

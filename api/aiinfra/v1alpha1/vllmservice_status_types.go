@@ -32,11 +32,11 @@ type VLLMServiceStatus struct {
 
 	// Replicas is the number of Pods that exist.
 	// +optional
-	Replicas int32 `json:"replicas,omitempty"`
+	Replicas int32 `json:"replicas"`
 
 	// ReadyReplicas is the number of Pods that are Ready.
 	// +optional
-	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// LabelSelector selects the Pods, for the scale subresource.
 	// +optional

@@ -12,19 +12,19 @@ type ModelServingStatus struct {
 
 	// Replicas is the number of ServingGroups that exist.
 	// +optional
-	Replicas int32 `json:"replicas,omitempty"`
+	Replicas int32 `json:"replicas"`
 
 	// CurrentReplicas is the number of ServingGroups at the current revision.
 	// +optional
-	CurrentReplicas int32 `json:"currentReplicas,omitempty"`
+	CurrentReplicas int32 `json:"currentReplicas"`
 
 	// UpdatedReplicas is the number of ServingGroups at the update revision.
 	// +optional
-	UpdatedReplicas int32 `json:"updatedReplicas,omitempty"`
+	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// AvailableReplicas is the number of ServingGroups whose Pods are all there and Ready.
 	// +optional
-	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
+	AvailableReplicas int32 `json:"availableReplicas"`
 
 	// CurrentRevision is the name of the ControllerRevision that the ServingGroups come from
 	// that are not updated yet.
