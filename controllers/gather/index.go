@@ -35,8 +35,8 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// IndexPodGroups registers the index of the PodGroups. It blocks until they are listed, so the CRD
-// must be served.
+// IndexPodGroups registers the index of the PodGroups, which must be served. The first list of them
+// then waits until the cache has them all.
 func IndexPodGroups(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &schedulingv1beta1.PodGroup{}, IndexOwner, ownerUID); err != nil {
 		return fmt.Errorf("index PodGroups by owner: %w", err)
