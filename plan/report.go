@@ -36,7 +36,7 @@ func (c *computation) report() {
 	}
 	out := status.Report(in)
 	c.plan.Status = out.Status
-	c.plan.Events = append(c.notes, out.Events...)
+	c.plan.Events = slices.Concat(c.notes, out.Events)
 	c.wake(out.Next)
 	c.tellOfRoles()
 }
@@ -104,12 +104,16 @@ func (c *computation) tellOfRoles() {
 		}
 	}
 	for role, t := range created {
-		t.first.Event = &action.Event{Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleCreating,
-			Message: fmt.Sprintf("creating %d replicas of role %s", len(t.ids), role)}
+		t.first.Event = &action.Event{
+			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleCreating,
+			Message: fmt.Sprintf("creating %d replicas of role %s", len(t.ids), role),
+		}
 	}
 	for role, t := range deleted {
-		t.first.Event = &action.Event{Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleDeleting,
-			Message: fmt.Sprintf("deleting %d replicas of role %s (%s)", len(t.ids), role, t.first.Why)}
+		t.first.Event = &action.Event{
+			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleDeleting,
+			Message: fmt.Sprintf("deleting %d replicas of role %s (%s)", len(t.ids), role, t.first.Why),
+		}
 	}
 }
 

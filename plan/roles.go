@@ -101,7 +101,7 @@ func (c *computation) shapeRole(g *group, name string) role {
 	out := role{name: name, replicas: make([]*replica, 0, wanted)}
 	var add, removed []int
 	if existing != wanted {
-		add, removed = scale.Decide(c.roleUnits(g, name, seen), wanted)
+		add, removed = scale.Decide(c.roleUnits(name, seen), wanted)
 	}
 	for _, ordinal := range add {
 		out.replicas = append(out.replicas, c.newReplica(g, name, ordinal, g.Replica(name, ordinal)))
@@ -123,7 +123,7 @@ func (c *computation) shapeRole(g *group, name string) role {
 	return out
 }
 
-func (c *computation) roleUnits(g *group, name string, seen []*state.Replica) []scale.Unit {
+func (c *computation) roleUnits(name string, seen []*state.Replica) []scale.Unit {
 	var units []scale.Unit
 	for _, r := range seen {
 		if r.Exists() {

@@ -64,8 +64,11 @@ func TestDecide(t *testing.T) {
 
 func TestTheOrderOfTheUnitsChangesNothing(t *testing.T) {
 	units := []Unit{
-		{Ordinal: 0, Available: true, Cost: 3}, {Ordinal: 1, Protected: true}, {Ordinal: 2},
-		{Ordinal: 3, Ended: true}, {Ordinal: 4, Available: true},
+		{Ordinal: 0, Available: true, Cost: 3},
+		{Ordinal: 1, Protected: true},
+		{Ordinal: 2},
+		{Ordinal: 3, Ended: true},
+		{Ordinal: 4, Available: true},
 	}
 	reversed := make([]Unit, len(units))
 	for i := range units {

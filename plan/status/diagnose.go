@@ -55,8 +55,10 @@ func (r *report) diagnose() *problem {
 		}
 	}
 	if len(suspects) > 0 {
-		return &problem{reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
-			message: fmt.Sprintf("ServingGroup %q is not complete yet", suspects[0].Name)}
+		return &problem{
+			reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
+			message: fmt.Sprintf("ServingGroup %q is not complete yet", suspects[0].Name),
+		}
 	}
 	return nil
 }
@@ -232,8 +234,10 @@ func terminating(g *Group) *problem {
 	for _, r := range g.Replicas {
 		for _, p := range r.Pods {
 			if p.Going() {
-				return &problem{reason: workloadv1alpha1.ReasonPodTerminating, passing: true,
-					message: fmt.Sprintf("Pod %q is terminating; its successor waits for the name", p.Name)}
+				return &problem{
+					reason: workloadv1alpha1.ReasonPodTerminating, passing: true,
+					message: fmt.Sprintf("Pod %q is terminating; its successor waits for the name", p.Name),
+				}
 			}
 		}
 	}
@@ -244,8 +248,10 @@ func creating(g *Group) *problem {
 	if g.Creates == 0 {
 		return nil
 	}
-	return &problem{reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
-		message: fmt.Sprintf("ServingGroup %q is being created", g.Name)}
+	return &problem{
+		reason: workloadv1alpha1.ReasonGroupsCreating, passing: true,
+		message: fmt.Sprintf("ServingGroup %q is being created", g.Name),
+	}
 }
 
 func notReady(p *state.Pod) *problem {
