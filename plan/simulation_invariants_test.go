@@ -20,10 +20,17 @@ import (
 // account is what the world remembers of a ServingGroup, for judging what happens to it next.
 type account struct {
 	// available: every role has as many Ready role replicas as it had when the group was last
-	// complete, or as its revision remembers, or as are wanted now, whatever is fewest. A role that
-	// grows does not make the group unavailable.
+	// complete, or as its revision remembers, or as are wanted now, whatever is fewest. A group is
+	// complete when each role has a role replica and all are Ready that there are: a role that grows
+	// does not make the group unavailable.
 	available bool
-	baseline  map[string]int
+	// partial: each role has a Ready role replica. A group that is being made or scaled up may count
+	// as one that serves, but never as one that a rollout may have for nothing.
+	partial  bool
+	baseline map[string]int
+	// hurt: somebody deleted a Pod of it, and it was not whole since. Until then it is not available,
+	// even if it serves with what is left of it, and that is a fault.
+	hurt bool
 	// cause is whose the group's unavailability is: "fault", "user", "gangway"; "" while available.
 	cause string
 	// rev is the revision of the Pods that were created last.
@@ -110,8 +117,9 @@ func (w *world) account(cause string) {
 
 func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplicaPods, cause string) {
 	ms := w.modelServing()
-	readyOf, hash := map[string]int{}, w.newest(replicas)
+	readyOf, thereAre, hash := map[string]int{}, map[string]int{}, w.newest(replicas)
 	for id, r := range replicas {
+		thereAre[r.role]++
 		ra := a.replicas[id]
 		if ra == nil {
 			ra = &replicaAccount{cause: "gangway"}
@@ -136,15 +144,15 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 		}
 	}
 	if len(replicas) == 0 {
-		a.baseline = nil
-		if int(ptr.Deref(ms.Spec.Replicas, 1)) <= g {
-			a.rev = ""
+		a.baseline, a.hurt, readyOf = nil, false, nil
+		if int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || podsWanted(&ms.Spec) == 0 {
+			a.rev = "" // A group without Pods has no revision that anybody could see.
 		}
 	}
-	now, complete := w.serving(ms, a.baseline, hash, readyOf)
-	if complete != nil {
-		a.baseline = complete
+	if maps.Equal(readyOf, thereAre) && w.serving(ms, a.baseline, hash, readyOf) && (!a.hurt || w.whole(ms, hash, readyOf)) {
+		a.baseline, a.hurt = readyOf, false
 	}
+	now := !a.hurt && a.baseline != nil && w.serving(ms, a.baseline, hash, readyOf)
 	switch {
 	case now:
 		a.cause = ""
@@ -152,34 +160,37 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 		a.cause = cause
 	}
 	a.available = now
+	a.partial = len(replicas) > 0 && w.serving(ms, nil, hash, readyOf)
 }
 
-// serving compares what is Ready with the baseline. complete is the next baseline, when all that is
-// wanted is Ready.
-func (w *world) serving(ms *workloadv1alpha1.ModelServing, baseline map[string]int, hash string, readyOf map[string]int) (serving bool, complete map[string]int) {
+// whole says that all that is wanted is Ready.
+func (w *world) whole(ms *workloadv1alpha1.ModelServing, hash string, readyOf map[string]int) bool {
+	t, _ := w.template(hash)
+	for i := range t.Roles {
+		if readyOf[t.Roles[i].Name] < revision.RoleReplicas(ms, t, t.Roles[i].Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// serving compares what is Ready with the baseline.
+func (w *world) serving(ms *workloadv1alpha1.ModelServing, baseline map[string]int, hash string, readyOf map[string]int) bool {
 	t, ok := w.template(hash)
 	if !ok {
-		return false, nil
+		return false
 	}
-	wanted := map[string]int{}
-	serving, all := true, true
 	for i := range t.Roles {
 		name := t.Roles[i].Name
-		wanted[name] = revision.RoleReplicas(ms, t, name)
-		all = all && readyOf[name] >= wanted[name]
-		least := wanted[name]
-		if b, ok := baseline[name]; ok {
-			least = min(least, b)
-		}
+		least := revision.RoleReplicas(ms, t, name)
 		if r := t.Roles[i].Replicas; r != nil {
 			least = min(least, int(*r))
 		}
-		serving = serving && readyOf[name] >= least
+		if readyOf[name] < min(least, max(1, baseline[name])) {
+			return false
+		}
 	}
-	if all {
-		return serving, wanted
-	}
-	return serving, nil
+	return true
 }
 
 // sight is what a pass can see of what is available: groups, and role replicas as "group/id".
@@ -198,11 +209,8 @@ func (w *world) see(p *pass) sight {
 				seen[group+"/"+id] = true
 			}
 		}
-		var baseline map[string]int
-		if a := w.accounts[g]; a != nil {
-			baseline = a.baseline
-		}
-		seen[group], _ = w.serving(p.snapshot.ModelServing, baseline, hash, readyOf)
+		a := w.accounts[g]
+		seen[group] = a != nil && !a.hurt && a.baseline != nil && w.serving(p.snapshot.ModelServing, a.baseline, hash, readyOf)
 	}
 	return seen
 }
@@ -304,6 +312,10 @@ func (w *world) decided(a action.Action, pod *corev1.Pod) (decision, bool) {
 func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 	switch k {
 	case podGroups:
+		g, ok := names.GroupOrdinal(theName, o.GetName())
+		if _, partition, _ := budget(&w.manager.pass.snapshot.ModelServing.Spec); ok && a.Why == "Rollout" && g >= partition && w.accounts[g] != nil {
+			w.accounts[g].rev = "" // All that is left of it moves.
+		}
 		for _, p := range w.ours() {
 			if p.Labels[names.LabelGroup] == o.GetName() && p.DeletionTimestamp == nil && w.gangWanted() {
 				w.violate("PodGroup %s is deleted (%s) while Pod %s lives", o.GetName(), a.Why, p.Name)
@@ -345,7 +357,7 @@ func (w *world) checkGroupBudget(spec *workloadv1alpha1.ModelServingSpec, pod *c
 	}
 	left := 0
 	for other, oa := range w.accounts {
-		if other != g && (oa.available || oa.cause == "fault") {
+		if other != g && (oa.available || oa.partial || oa.cause == "fault") {
 			left++
 		}
 	}

@@ -188,6 +188,9 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 			w.stores[pods].remove(pod.Name)
 		}
 	case "delete":
+		if a := w.accounts[groupOf(pod)]; a != nil {
+			a.hurt = true
+		}
 		w.delete(pods, pod, false)
 	default:
 		panic("no such step: " + verb)
