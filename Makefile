@@ -13,11 +13,11 @@ CONTROL_PLANE := etcd kube-apiserver kubectl
 PROGRAMS := $(CONTROL_PLANE) kube-controller-manager kube-scheduler vc-scheduler vc-controller-manager kwok
 
 # Packages whose tests start an API server; every other one is a unit test.
-ENVTEST := ./certs/... ./cmd/... ./controllers/... ./webhooks
+ENVTEST := ./api ./certs/... ./cmd/... ./controllers/... ./webhooks
 GOTEST := go test -p 2
 unit_packages = $$(go list ./... | grep -vxF -f <(go list $(ENVTEST)) | grep -vE '/e2e(/gateway)?$$')
 
-PHASES := verify vet lint unit envtest
+PHASES := verify vet lint unit envtest e2e
 
 ##@ Start here
 
@@ -33,7 +33,7 @@ demo-stop: cluster-down ## Stop the cluster of the demo
 
 ##@ Test
 
-test: ## Everything but e2e: generated files, vet, lint, unit tests, envtest
+test: ## Everything that must hold: generated files, vet, lint, unit, envtest, e2e
 	@begin=$$SECONDS; \
 	for phase in $(PHASES); do \
 	  start=$$SECONDS; \

@@ -196,6 +196,17 @@ func TestAPodOnANodeThatIsGoneIsForceDeleted(t *testing.T) {
 	}
 	create(t, node)
 	t.Cleanup(func() { _ = k8s.Delete(context.Background(), node) })
+	eventually(t, timeout, func(ctx context.Context) string {
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(node), node); err != nil {
+			return err.Error()
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0 {
+				return ""
+			}
+		}
+		return "the node is not ready"
+	})
 
 	ms := single(t, 1, 0)
 	ms.Spec.Template.Roles[0].EntryTemplate.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
