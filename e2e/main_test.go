@@ -49,6 +49,10 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	dir := filepath.Join(root, ".cluster-e2e")
+	// One that a killed run left may hold anything, and runs an older Gangway.
+	if _, err := cluster.Down(dir); err != nil {
+		return 1, err
+	}
 	local, _, err = cluster.Up(ctx, cluster.Options{StateDir: dir, Out: os.Stdout})
 	if err != nil {
 		return 1, err
