@@ -40,6 +40,8 @@ func TestBadBodiesGetAnswers(t *testing.T) {
 			{"a request of null", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":null}`, "", 0},
 			{"an object of null", review("CREATE", "null", "null"), "", 0},
 			{"an object that is a list", review("CREATE", "[]", "null"), "", 0},
+			{"too deep", strings.Repeat("[", 1<<20), "", 0},
+			{"an object too deep", review("CREATE", strings.Repeat(`{"spec":`, 20_000)+"1"+strings.Repeat("}", 20_000), "null"), "", 0},
 			{"too large", `{"a":"` + strings.Repeat("x", 7<<20) + `"}`, "too large", 413},
 		} {
 			t.Run(path+" "+tc.name, func(t *testing.T) {
@@ -199,5 +201,5 @@ func seeds(t testing.TB) [][]byte {
 		t.Fatal(err)
 	}
 	return append(bodies, typed, []byte(`{}`), []byte(`null`), []byte(`[`), nil,
-		[]byte(strings.Repeat("[", 100_000)), []byte(strings.ReplaceAll(string(typed), "/v1", "/v1beta1")))
+		[]byte(strings.Repeat("[", 200)), []byte(strings.ReplaceAll(string(typed), "/v1", "/v1beta1")))
 }
