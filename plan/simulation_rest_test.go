@@ -41,6 +41,7 @@ func (w *world) rest(heal, judge func()) {
 	idle := 0
 	for range settleRounds {
 		heal()
+		w.account("fault")
 		busy := false
 		if w.manager.due() || w.manager.pass != nil {
 			w.manager.begin()
