@@ -56,8 +56,8 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if ms.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // The garbage collector's.
+	if left, err := leftAlone(ctx, r.client, ms); left || err != nil {
+		return ctrl.Result{}, err
 	}
 	began := time.Now()
 	defer func() { metrics.Passed(modelServingController, time.Since(began)) }()

@@ -58,8 +58,8 @@ func (r *VLLMServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if v.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // The garbage collector's.
+	if left, err := leftAlone(ctx, r.client, v); left || err != nil {
+		return ctrl.Result{}, err
 	}
 	began := time.Now()
 	defer func() { metrics.Passed(vllmServiceController, time.Since(began)) }()

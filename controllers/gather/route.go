@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -110,11 +109,9 @@ func observed[T client.Object](ctx context.Context, cache, live client.Reader, k
 }
 
 func (g *Routes) namespaceLabels(ctx context.Context, name string) (map[string]string, error) {
-	ns := &metav1.PartialObjectMetadata{}
-	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err := g.Cache.Get(ctx, client.ObjectKey{Name: name}, ns)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("get Namespace %q: %w", name, err)
+	ns, err := Namespace(ctx, g.Cache, name)
+	if err != nil {
+		return nil, err
 	}
 	return ns.Labels, nil
 }
