@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/recovery"
@@ -299,33 +298,22 @@ func (c *computation) findLosses() {
 	}
 }
 
-// isGrowing says that a group serves as it did before it was scaled up: each role had a role replica
-// that was Ready, and still is, before what the group lacks was made. No role replica that it lacks was
-// ever wholly Ready.
+// isGrowing says that a group serves, but not yet with all that was asked for: each role has a role
+// replica that is Ready, and none that is not was ever wholly Ready. Whether it served with less
+// before cannot be seen: readiness may have blipped since.
 func (c *computation) isGrowing(g *group) bool {
 	if g.lost || g.Going > 0 || g.target == nil {
 		return false
 	}
-	var made time.Time
 	for _, r := range g.Replicas {
-		if r.Available {
-			continue
-		}
-		if r.Complete && !slices.ContainsFunc(r.Pods, func(p *state.Pod) bool { return !p.EverReady() }) {
+		if !r.Available && r.Complete && !slices.ContainsFunc(r.Pods, func(p *state.Pod) bool { return !p.EverReady() }) {
 			return false
-		}
-		for _, p := range r.Pods {
-			if at := p.CreationTimestamp.Time; made.IsZero() || at.Before(made) {
-				made = at
-			}
 		}
 	}
 	for i := range g.target.Template.Roles {
 		name := g.target.Template.Roles[i].Name
-		served := func(r *state.Replica) bool {
-			return r.Available && (made.IsZero() || !r.ReadySince().After(made))
-		}
-		if c.wantedReplicas(g, name) > 0 && !slices.ContainsFunc(g.OfRole(name), served) {
+		available := func(r *state.Replica) bool { return r.Available }
+		if c.wantedReplicas(g, name) > 0 && !slices.ContainsFunc(g.OfRole(name), available) {
 			return false
 		}
 	}

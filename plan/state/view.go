@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,17 +160,6 @@ func (g *Group) OfRole(role string) []*Replica {
 
 // Exists says that there are Pods, be it terminating ones.
 func (r *Replica) Exists() bool { return len(r.Pods) > 0 }
-
-// ReadySince is when the last of its Pods became Ready or stopped being Ready.
-func (r *Replica) ReadySince() time.Time {
-	var at time.Time
-	for _, p := range r.Pods {
-		if t := p.ReadySince(); t.After(at) {
-			at = t
-		}
-	}
-	return at
-}
 
 func (g *Group) finish(revisions *Revisions, removals removals) {
 	slices.SortFunc(g.Replicas, func(a, b *Replica) int {
