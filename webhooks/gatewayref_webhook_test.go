@@ -79,8 +79,10 @@ func TestGatewayRefAgainstLiveGateways(t *testing.T) {
 		{name: "outside the listener's hostname", ns: infra, section: "http", host: "llm.other.com", refused: "spec.gatewayRef.host"},
 		{name: "the bare domain of a wildcard", ns: infra, section: "http", host: "example.com", refused: "spec.gatewayRef.host"},
 		{name: "a TCP listener", ns: infra, section: "tcp", host: "llm.example.com", refused: "spec.gatewayRef.sectionName"},
-		{name: "a listener that is not there", ns: infra, section: "grpc", host: "llm.example.com",
-			warned: `it has "http" (HTTP, port 80), "https" (HTTPS, port 443), "open" (HTTP, port 8080), "tcp" (TCP, port 9000)`},
+		{
+			name: "a listener that is not there", ns: infra, section: "grpc", host: "llm.example.com",
+			warned: `it has "http" (HTTP, port 80), "https" (HTTPS, port 443), "open" (HTTP, port 8080), "tcp" (TCP, port 9000)`,
+		},
 		{name: "another namespace", ns: b.Namespace(t, nil), section: "http", host: "llm.example.com", refused: "spec.gatewayRef.sectionName"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -205,9 +207,10 @@ func TestGatewayOfOthersStaysUnknown(t *testing.T) {
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: user + "-" + res}, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{group}, Resources: []string{res}, Verbs: verbs},
 		}}
-		binding := &rbacv1.RoleBinding{ObjectMeta: role.ObjectMeta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: role.ObjectMeta,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
 		}
 		for _, obj := range []client.Object{role, binding} {
 			if err := b.Client.Create(t.Context(), obj); err != nil {

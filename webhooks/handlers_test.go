@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -28,7 +29,7 @@ var cutOff = sync.OnceValues(func() (map[string]http.Handler, error) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
-	mapper.Add(gatewayv1.SchemeGroupVersion.WithKind("Gateway"), meta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: "v1", Kind: "Gateway"}, meta.RESTScopeNamespace)
 	mapper.Add(workloadv1alpha1.GroupVersion.WithKind("ModelServing"), meta.RESTScopeNamespace)
 	mapper.Add(aiinfrav1alpha1.GroupVersion.WithKind("VLLMService"), meta.RESTScopeNamespace)
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, ctrl.Options{

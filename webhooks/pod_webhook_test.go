@@ -144,7 +144,9 @@ func TestOutage(t *testing.T) {
 	if err := b.Client.Create(t.Context(), system); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	b.halt()
+	if err := b.halt(); err != nil {
+		t.Fatal(err)
+	}
 	up := func() {
 		if b.manager == nil {
 			if err := b.start(); err != nil {

@@ -37,7 +37,7 @@ type bed struct {
 	opts webhooks.Options
 	// manager is the one that runs; nil while the webhook is down.
 	manager ctrl.Manager
-	stop    func()
+	stop    func() error
 }
 
 // shared is started by the first test that needs it: the others, fuzzing among them, need none.
@@ -87,8 +87,7 @@ func newBed(opts gangwaytesting.APIServerOptions, hooks webhooks.Options) (*bed,
 }
 
 func (b *bed) close() error {
-	b.halt()
-	return b.Stop()
+	return errors.Join(b.halt(), b.Stop())
 }
 
 // start starts a manager with the webhooks and waits until they answer the API server.
@@ -116,9 +115,9 @@ func (b *bed) start() error {
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	b.manager = mgr
-	b.stop = func() {
+	b.stop = func() error {
 		cancel()
-		<-done
+		return <-done
 	}
 	probe := quiet("probe")
 	probe.Namespace = "default"
@@ -126,18 +125,19 @@ func (b *bed) start() error {
 		return b.Client.Create(ctx, probe.DeepCopy(), client.DryRunAll) == nil && mgr.GetCache().WaitForCacheSync(ctx), nil
 	})
 	if err != nil {
-		b.halt()
-		return fmt.Errorf("wait for the webhooks to answer: %w", err)
+		return errors.Join(fmt.Errorf("wait for the webhooks to answer: %w", err), b.halt())
 	}
 	return nil
 }
 
 // halt takes the webhook down.
-func (b *bed) halt() {
-	if b.stop != nil {
-		b.stop()
+func (b *bed) halt() error {
+	if b.stop == nil {
+		return nil
 	}
+	err := b.stop()
 	b.stop, b.manager = nil, nil
+	return err
 }
 
 // heard collects the warnings of one client.

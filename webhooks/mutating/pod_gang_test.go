@@ -49,29 +49,47 @@ func TestForPod(t *testing.T) {
 			p.Spec.SchedulerName = "other"
 			p.Annotations = map[string]string{"scheduling.k8s.io/group-name": "sample-7"}
 		}), want: volcano},
-		{name: "another scheduler has no gangs", pod: member(), ms: MakeModelServing("sample").SchedulerName("other"),
-			want: mutating.Injection{SchedulerName: "other"}},
+		{
+			name: "another scheduler has no gangs", pod: member(), ms: MakeModelServing("sample").SchedulerName("other"),
+			want: mutating.Injection{SchedulerName: "other"},
+		},
 		{name: "no scheduler leaves the Pod's", pod: member(), ms: MakeModelServing("sample").SchedulerName("")},
-		{name: "nobody's Pod", pod: member(func(p *corev1.Pod) { p.OwnerReferences = nil }),
-			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
-		{name: "owned but not controlled", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }),
-			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`},
+		{
+			name: "nobody's Pod", pod: member(func(p *corev1.Pod) { p.OwnerReferences = nil }),
+			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`,
+		},
+		{
+			name: "owned but not controlled", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }),
+			wantErr: `metadata.ownerReferences: Required value: a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels, or let the ModelServing create the Pod`,
+		},
 		{name: "a ReplicaSet's Pod", pod: member(func(p *corev1.Pod) {
 			p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
 		}), wantErr: `metadata.ownerReferences: Invalid value: "ReplicaSet/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels from the Pod or its template`},
-		{name: "a ModelServing of another group", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.com/v1" }),
-			wantErr: `metadata.ownerReferences: Invalid value: "ModelServing/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels from the Pod or its template`},
-		{name: "the owner's name with another UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "forged" }),
-			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "forged": refer to the one that exists now, or leave it to create its Pods`},
-		{name: "an owner without UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "" }),
+		{
+			name: "a ModelServing of another group", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.com/v1" }),
+			wantErr: `metadata.ownerReferences: Invalid value: "ModelServing/sample": a Pod with labels modelserving.volcano.sh/name and modelserving.volcano.sh/group-name must be controlled by its ModelServing; remove the labels from the Pod or its template`,
+		},
+		{
+			name: "the owner's name with another UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "forged" }),
+			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "forged": refer to the one that exists now, or leave it to create its Pods`,
+		},
+		{
+			name: "an owner without UID", pod: member(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "" }),
 			ms:      func() *ModelServingWrapper { w := MakeModelServing("sample"); w.ObjectMeta.UID = ""; return w }(),
-			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "": refer to the one that exists now, or leave it to create its Pods`},
-		{name: "a label that names another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelModelServing] = "other" }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/name]: Invalid value: "other": the labels of a Pod must name its own ModelServing, ServingGroup and role; write "sample"`},
-		{name: "a group of another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelGroup] = "other-0" }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/group-name]: Invalid value: "other-0": the labels of a Pod must name its own ModelServing, ServingGroup and role; write for example "sample-0"`},
-		{name: "no role", pod: member(func(p *corev1.Pod) { delete(p.Labels, names.LabelRole) }),
-			wantErr: `metadata.labels[modelserving.volcano.sh/role]: Required value: the labels of a Pod must name its own ModelServing, ServingGroup and role; add the role that the Pod counts for in its gang`},
+			wantErr: `metadata.ownerReferences: Invalid value: "sample": the ModelServing that controls a Pod must exist, with the UID of the reference; there is no ModelServing default/sample with UID "": refer to the one that exists now, or leave it to create its Pods`,
+		},
+		{
+			name: "a label that names another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelModelServing] = "other" }),
+			wantErr: `metadata.labels[modelserving.volcano.sh/name]: Invalid value: "other": the labels of a Pod must name its own ModelServing, ServingGroup and role; write "sample"`,
+		},
+		{
+			name: "a group of another ModelServing", pod: member(func(p *corev1.Pod) { p.Labels[names.LabelGroup] = "other-0" }),
+			wantErr: `metadata.labels[modelserving.volcano.sh/group-name]: Invalid value: "other-0": the labels of a Pod must name its own ModelServing, ServingGroup and role; write for example "sample-0"`,
+		},
+		{
+			name: "no role", pod: member(func(p *corev1.Pod) { delete(p.Labels, names.LabelRole) }),
+			wantErr: `metadata.labels[modelserving.volcano.sh/role]: Required value: the labels of a Pod must name its own ModelServing, ServingGroup and role; add the role that the Pod counts for in its gang`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ms := tc.ms

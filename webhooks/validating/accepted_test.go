@@ -41,8 +41,10 @@ func TestModelServingAccepted(t *testing.T) {
 		{"20% of 3", quiet("sample").Replicas(3).MaxUnavailable("20%").Obj(), installed},
 		{"no replicas of a role under RoleRollingUpdate", quiet("sample").Rollout(workloadv1alpha1.RoleRollingUpdate).
 			Role(MakeRole("decode").Replicas(0).Obj()).Obj(), installed},
-		{"the schema's default of maxUnavailable under RoleRollingUpdate",
-			quiet("sample").Rollout(workloadv1alpha1.RoleRollingUpdate).MaxUnavailable("1").Obj(), installed},
+		{
+			"the schema's default of maxUnavailable under RoleRollingUpdate",
+			quiet("sample").Rollout(workloadv1alpha1.RoleRollingUpdate).MaxUnavailable("1").Obj(), installed,
+		},
 		{"roles' configuration under RoleRollingUpdate", quiet("sample").Rollout(workloadv1alpha1.RoleRollingUpdate).
 			Role(MakeRole("decode").Replicas(2).MaxUnavailable("50%").Partition("7").Obj()).Obj(), installed},
 		{"a partition above replicas", quiet("sample").Partition("9").Obj(), installed},
@@ -55,8 +57,10 @@ func TestModelServingAccepted(t *testing.T) {
 		{"a single replica with a surge", quiet("sample").Replicas(1).MaxSurge("1").Obj(), installed},
 		{"a single replica that a partition holds back", quiet("sample").Replicas(1).Partition("1").Obj(), installed},
 		{"a gang of all replicas", quiet("sample").MinRoleReplicas("prefill", 2).MinRoleReplicas("decode", 2).Obj(), installed},
-		{"another scheduler without Volcano", quiet("sample").SchedulerName("default-scheduler").Obj(),
-			validating.Surroundings{Volcano: validating.Absent}},
+		{
+			"another scheduler without Volcano", quiet("sample").SchedulerName("default-scheduler").Obj(),
+			validating.Surroundings{Volcano: validating.Absent},
+		},
 		{"the spec's scheduler in a template", template(func(t *workloadv1alpha1.PodTemplateSpec) { t.Spec.SchedulerName = "volcano" }), installed},
 		{"a sidecar with a probe", template(func(t *workloadv1alpha1.PodTemplateSpec) {
 			t.Spec.InitContainers = []corev1.Container{{
@@ -72,13 +76,19 @@ func TestModelServingAccepted(t *testing.T) {
 		}), installed},
 		{"the longest name that fits", quiet(strings.Repeat("a", 49)).Obj(), installed},
 		{"a wildcard host on a wildcard listener", routed("*.models.example.com").Obj(), behind(wide)},
-		{"a host on a listener without hostname", routed("anything.at.all").Obj(),
-			behind(gateway(DefaultNamespace, listener("http", gatewayv1.HTTPProtocolType, "")))},
-		{"an HTTPS listener of another namespace whose selector admits this one",
-			inNamespace(routed("llm.example.com"), "infra"), labelled},
+		{
+			"a host on a listener without hostname", routed("anything.at.all").Obj(),
+			behind(gateway(DefaultNamespace, listener("http", gatewayv1.HTTPProtocolType, ""))),
+		},
+		{
+			"an HTTPS listener of another namespace whose selector admits this one",
+			inNamespace(routed("llm.example.com"), "infra"), labelled,
+		},
 		{"allowedRoutes that are unset, in the Gateway's namespace", routed("llm.example.com").Obj(), behind(wide)},
-		{"a Gateway that the requester may not read, and that is not there",
-			inNamespace(routed("llm.example.com"), "infra"), required(hidden)},
+		{
+			"a Gateway that the requester may not read, and that is not there",
+			inNamespace(routed("llm.example.com"), "infra"), required(hidden),
+		},
 		{"the default port of a role that lists none", quietPort(8000), behind(wide)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

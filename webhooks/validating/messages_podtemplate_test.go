@@ -47,9 +47,14 @@ func podTemplateMessages() []messageCase {
 		})),
 		created("ports that are out of range, misnamed and listed twice", container(func(c *corev1.Container) {
 			c.Ports = []corev1.ContainerPort{
-				{ContainerPort: 0}, {ContainerPort: 8000, Name: "metrics-and-health"},
-				{ContainerPort: 8001, Name: "http"}, {ContainerPort: 8001}, {ContainerPort: 8002, Name: "http", Protocol: "QUIC"},
-				{ContainerPort: 8003, HostPort: 9000}, {ContainerPort: 8004, HostPort: 9000}, {ContainerPort: 8005, HostPort: 70000},
+				{ContainerPort: 0},
+				{ContainerPort: 8000, Name: "metrics-and-health"},
+				{ContainerPort: 8001, Name: "http"},
+				{ContainerPort: 8001},
+				{ContainerPort: 8002, Name: "http", Protocol: "QUIC"},
+				{ContainerPort: 8003, HostPort: 9000},
+				{ContainerPort: 8004, HostPort: 9000},
+				{ContainerPort: 8005, HostPort: 70000},
 			}
 		})),
 		created("a host port beside hostNetwork", template(func(t *workloadv1alpha1.PodTemplateSpec) {
@@ -58,7 +63,10 @@ func podTemplateMessages() []messageCase {
 		})),
 		created("variables that are misnamed, set twice, and without one source", container(func(c *corev1.Container) {
 			c.Env = []corev1.EnvVar{
-				{Name: ""}, {Name: "A=B"}, {Name: "HF_HOME", Value: "/a"}, {Name: "HF_HOME", Value: "/b"},
+				{Name: ""},
+				{Name: "A=B"},
+				{Name: "HF_HOME", Value: "/a"},
+				{Name: "HF_HOME", Value: "/b"},
 				{Name: "C", Value: "x", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 				{Name: "D", ValueFrom: &corev1.EnvVarSource{}},
 			}
@@ -70,9 +78,11 @@ func podTemplateMessages() []messageCase {
 		created("probes without handler, with a bad port, and with negative numbers", container(func(c *corev1.Container) {
 			c.StartupProbe = &corev1.Probe{PeriodSeconds: -1}
 			c.LivenessProbe = &corev1.Probe{SuccessThreshold: 2, ProbeHandler: corev1.ProbeHandler{
-				HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(0), Scheme: "http"}}}
+				HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(0), Scheme: "http"},
+			}}
 			c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
-				TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("not a port")}, GRPC: &corev1.GRPCAction{Port: 70000}}}
+				TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("not a port")}, GRPC: &corev1.GRPCAction{Port: 70000},
+			}}
 		})),
 		created("resources: an unknown name, a part of a GPU, more than the limit, an overcommitted GPU", container(func(c *corev1.Container) {
 			c.Resources = corev1.ResourceRequirements{
@@ -83,14 +93,21 @@ func podTemplateMessages() []messageCase {
 		})),
 		created("volumes and mounts that do not fit", template(func(t *workloadv1alpha1.PodTemplateSpec) {
 			t.Spec.Volumes = []corev1.Volume{
-				{Name: "models"}, {Name: "models"}, {Name: ""}, {Name: "Cache"},
+				{Name: "models"},
+				{Name: "models"},
+				{Name: ""},
+				{Name: "Cache"},
 				{Name: "both", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}, HostPath: &corev1.HostPathVolumeSource{}}},
 			}
 			t.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{
-				{Name: "model", MountPath: "/a"}, {Name: "weights-of-the-other-team", MountPath: "/b"},
-				{Name: "models", MountPath: ""}, {Name: "models", MountPath: "/c:d"},
-				{Name: "models", MountPath: "/e"}, {Name: "models", MountPath: "/e"},
-				{Name: "models", MountPath: "/f", SubPath: "../secret"}, {Name: "models", MountPath: "/g", SubPath: "a", SubPathExpr: "b"},
+				{Name: "model", MountPath: "/a"},
+				{Name: "weights-of-the-other-team", MountPath: "/b"},
+				{Name: "models", MountPath: ""},
+				{Name: "models", MountPath: "/c:d"},
+				{Name: "models", MountPath: "/e"},
+				{Name: "models", MountPath: "/e"},
+				{Name: "models", MountPath: "/f", SubPath: "../secret"},
+				{Name: "models", MountPath: "/g", SubPath: "a", SubPathExpr: "b"},
 			}
 		})),
 		created("reserved and malformed labels and annotations", template(func(t *workloadv1alpha1.PodTemplateSpec) {
@@ -122,7 +139,8 @@ func podTemplateMessages() []messageCase {
 		created("security contexts that contradict themselves", template(func(t *workloadv1alpha1.PodTemplateSpec) {
 			t.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](-1), SupplementalGroups: []int64{1 << 40}}
 			t.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{
-				RunAsGroup: ptr.To[int64](-2), Privileged: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false)}
+				RunAsGroup: ptr.To[int64](-2), Privileged: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false),
+			}
 		})),
 	}
 }

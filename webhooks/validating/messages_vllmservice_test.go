@@ -87,7 +87,8 @@ func vllmServiceMessages() []messageCase {
 		}),
 		served("a strategy that cannot take a step", func(v *aiinfrav1alpha1.VLLMService) {
 			v.Spec.Strategy = &appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{
-				MaxUnavailable: ptr.To(intstr.FromString("0%")), MaxSurge: ptr.To(intstr.FromInt32(0))}}
+				MaxUnavailable: ptr.To(intstr.FromString("0%")), MaxSurge: ptr.To(intstr.FromInt32(0)),
+			}}
 		}),
 		served("a shared memory of nothing", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.ShmSize = ptr.To(resource.MustParse("0")) }),
 		served("resources, variables and references that the Pods would be refused for", func(v *aiinfrav1alpha1.VLLMService) {

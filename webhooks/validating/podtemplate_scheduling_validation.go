@@ -47,7 +47,7 @@ type podScheduling struct {
 
 func validateScheduling(s podScheduling, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, ruleNodeSelector.adopt(validateLabels(s.nodeSelector, path.Child("nodeSelector")), "correct it")...)
+	errs = append(errs, ruleNodeSelector.adopt(validateLabels(s.nodeSelector, path.Child("nodeSelector")))...)
 	for i := range judged(len(s.tolerations), &errs) {
 		errs = append(errs, validateToleration(&s.tolerations[i], path.Child("tolerations").Index(i))...)
 	}
@@ -61,7 +61,7 @@ func validateScheduling(s podScheduling, path *field.Path) field.ErrorList {
 func validateToleration(t *corev1.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if t.Key != "" {
-		errs = append(errs, ruleToleration.adopt(metav1validation.ValidateLabelName(t.Key, path.Child("key")), "correct it")...)
+		errs = append(errs, ruleToleration.adopt(metav1validation.ValidateLabelName(t.Key, path.Child("key")))...)
 	}
 	switch t.Operator {
 	case "", corev1.TolerationOpEqual, corev1.TolerationOpLt, corev1.TolerationOpGt:
@@ -121,14 +121,14 @@ func validateNodeAffinity(n *corev1.NodeAffinity, path *field.Path) field.ErrorL
 			errs = append(errs, ruleAffinity.required(at.Child("nodeSelectorTerms"), "add a term, or remove the selector"))
 		}
 		_, err := nodeaffinity.NewNodeSelector(required, field.WithPath(at))
-		errs = append(errs, ruleAffinity.adopt(fieldErrors(err), "correct it")...)
+		errs = append(errs, ruleAffinity.adopt(fieldErrors(err))...)
 	}
 	preferred, at := n.PreferredDuringSchedulingIgnoredDuringExecution, path.Child(preferredTerms)
 	for i := range judged(len(preferred), &errs) {
 		errs = append(errs, validateWeight(preferred[i].Weight, at.Index(i))...)
 	}
 	_, err := nodeaffinity.NewPreferredSchedulingTerms(preferred, field.WithPath(at))
-	return append(errs, ruleAffinity.adopt(fieldErrors(err), "correct it")...)
+	return append(errs, ruleAffinity.adopt(fieldErrors(err))...)
 }
 
 // fieldErrors takes the field errors out of what a library returns as one error.
@@ -172,12 +172,12 @@ func validateWeight(weight int32, path *field.Path) field.ErrorList {
 
 func validatePodTerm(t *corev1.PodAffinityTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.LabelSelector, path.Child("labelSelector")), "correct it")...)
-	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.NamespaceSelector, path.Child("namespaceSelector")), "correct it")...)
+	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.LabelSelector, path.Child("labelSelector")))...)
+	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.NamespaceSelector, path.Child("namespaceSelector")))...)
 	if t.TopologyKey == "" {
 		return append(errs, ruleAffinity.required(path.Child("topologyKey"), "name one, for example kubernetes.io/hostname"))
 	}
-	return append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey")), "correct it")...)
+	return append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey")))...)
 }
 
 func validateSpread(c *corev1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
@@ -188,7 +188,7 @@ func validateSpread(c *corev1.TopologySpreadConstraint, path *field.Path) field.
 	if c.TopologyKey == "" {
 		errs = append(errs, ruleTopologySpread.required(path.Child("topologyKey"), "name one, for example kubernetes.io/hostname"))
 	} else {
-		errs = append(errs, ruleTopologySpread.adopt(metav1validation.ValidateLabelName(c.TopologyKey, path.Child("topologyKey")), "correct it")...)
+		errs = append(errs, ruleTopologySpread.adopt(metav1validation.ValidateLabelName(c.TopologyKey, path.Child("topologyKey")))...)
 	}
 	switch c.WhenUnsatisfiable {
 	case corev1.DoNotSchedule, corev1.ScheduleAnyway:
@@ -196,7 +196,7 @@ func validateSpread(c *corev1.TopologySpreadConstraint, path *field.Path) field.
 		errs = append(errs, ruleTopologySpread.invalid(path.Child("whenUnsatisfiable"), string(c.WhenUnsatisfiable),
 			"use DoNotSchedule or ScheduleAnyway"))
 	}
-	return append(errs, ruleTopologySpread.adopt(validateLabelSelector(c.LabelSelector, path.Child("labelSelector")), "correct it")...)
+	return append(errs, ruleTopologySpread.adopt(validateLabelSelector(c.LabelSelector, path.Child("labelSelector")))...)
 }
 
 // validateLabelSelector is apimachinery's ValidateLabelSelector in a fixed order.

@@ -131,7 +131,7 @@ func validatePodMetadata(m *workloadv1alpha1.PodMetadata, path *field.Path) fiel
 			errs = append(errs, rulePodReservedLabel.invalid(labels.Key(key), m.Labels[key], "remove it, or use another key"))
 		}
 	}
-	errs = append(errs, rulePodMetadata.adopt(validateLabels(m.Labels, labels), "correct it")...)
+	errs = append(errs, rulePodMetadata.adopt(validateLabels(m.Labels, labels))...)
 
 	annotations := path.Child("annotations")
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
@@ -141,7 +141,7 @@ func validatePodMetadata(m *workloadv1alpha1.PodMetadata, path *field.Path) fiel
 	}
 	found := apivalidation.ValidateAnnotations(m.Annotations, annotations)
 	sortByValue(found)
-	return append(errs, rulePodMetadata.adopt(found, "correct it")...)
+	return append(errs, rulePodMetadata.adopt(found)...)
 }
 
 // validateLabels is apimachinery's ValidateLabels in a fixed order and with the key in the path.

@@ -145,14 +145,26 @@ func TestVLLMServiceUpdate(t *testing.T) {
 		wantErrs     []string
 		wantWarnings []string
 	}{
-		{"a label passes", func(v *aiinfrav1alpha1.VLLMService) { v.Labels = map[string]string{"a": "b"} },
-			nil, []string{"model-path spec.modelPath"}},
-		{"more replicas pass while the required Gateway is gone", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.Replicas = ptr.To[int32](2) },
-			nil, []string{"model-path spec.modelPath", "gateway-required spec.gatewayRef.name"}},
-		{"another path outside is refused", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.ModelPath = "/other" },
-			[]string{"model-path spec.modelPath"}, []string{"gateway-required spec.gatewayRef.name"}},
-		{"another Gateway that is not there is refused", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.GatewayRef.Name = "gone-too" },
-			[]string{"gateway-required spec.gatewayRef.name"}, []string{"model-path spec.modelPath"}},
+		{
+			"a label passes", func(v *aiinfrav1alpha1.VLLMService) { v.Labels = map[string]string{"a": "b"} },
+			nil,
+			[]string{"model-path spec.modelPath"},
+		},
+		{
+			"more replicas pass while the required Gateway is gone", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.Replicas = ptr.To[int32](2) },
+			nil,
+			[]string{"model-path spec.modelPath", "gateway-required spec.gatewayRef.name"},
+		},
+		{
+			"another path outside is refused", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.ModelPath = "/other" },
+			[]string{"model-path spec.modelPath"},
+			[]string{"gateway-required spec.gatewayRef.name"},
+		},
+		{
+			"another Gateway that is not there is refused", func(v *aiinfrav1alpha1.VLLMService) { v.Spec.GatewayRef.Name = "gone-too" },
+			[]string{"gateway-required spec.gatewayRef.name"},
+			[]string{"model-path spec.modelPath"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			now := old.DeepCopy()

@@ -103,11 +103,6 @@ func (r *Rule) invalid(path *field.Path, value any, wayOut string, args ...any) 
 	return field.Invalid(path, shown(value), r.detail(r.Says, wayOut, args)).WithOrigin(r.ID)
 }
 
-// invalidSays is invalid for a rule in the words of the library that judged it.
-func (r *Rule) invalidSays(path *field.Path, value any, says, wayOut string, args ...any) *field.Error {
-	return field.Invalid(path, shown(value), r.detail(says, wayOut, args)).WithOrigin(r.ID)
-}
-
 func (r *Rule) required(path *field.Path, wayOut string, args ...any) *field.Error {
 	return field.Required(path, r.detail(r.Says, wayOut, args)).WithOrigin(r.ID)
 }
@@ -128,8 +123,8 @@ func (r *Rule) detail(says, wayOut string, args []any) string {
 	return says + "; " + fmt.Sprintf(wayOut, args...)
 }
 
-// adopt makes the faults of a library's validator faults of this rule.
-func (r *Rule) adopt(errs field.ErrorList, wayOut string) field.ErrorList {
+// adopt makes the faults of a library's validator, in its words, faults of this rule.
+func (r *Rule) adopt(errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		err.Origin = r.ID
 		err.BadValue = shown(err.BadValue)
@@ -137,7 +132,7 @@ func (r *Rule) adopt(errs field.ErrorList, wayOut string) field.ErrorList {
 		if err.Detail == "" {
 			err.Detail = r.Says
 		}
-		err.Detail = clipDetail(err.Detail) + "; " + wayOut
+		err.Detail = clipDetail(err.Detail) + "; correct it"
 	}
 	return errs
 }

@@ -125,9 +125,9 @@ func validateVLLMLabels(s *aiinfrav1alpha1.VLLMServiceSpec, spec *field.Path) fi
 			errs = append(errs, ruleVLLMSelector.invalid(path.Key(key), s.Labels[key], "remove it, or use another key"))
 		}
 	}
-	errs = append(errs, ruleVLLMLabels.adopt(validateLabels(s.Labels, path), "correct it")...)
+	errs = append(errs, ruleVLLMLabels.adopt(validateLabels(s.Labels, path))...)
 	if s.Monitoring != nil {
-		errs = append(errs, ruleVLLMLabels.adopt(validateLabels(s.Monitoring.Labels, spec.Child("monitoring", "labels")), "correct it")...)
+		errs = append(errs, ruleVLLMLabels.adopt(validateLabels(s.Monitoring.Labels, spec.Child("monitoring", "labels")))...)
 	}
 	return errs
 }
