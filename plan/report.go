@@ -27,12 +27,14 @@ func (c *computation) report() {
 		Route:            c.route.Condition, Address: c.route.Address,
 		Groups: make([]status.Group, 0, len(c.groups)),
 	}
-	recovering := map[string]bool{}
-	for _, r := range c.records {
-		recovering[r.Group] = true
+	recovered := map[string]string{}
+	for i := range c.records {
+		if r := &c.records[i]; recovered[r.Group] == "" && r.Count > 0 {
+			recovered[r.Group] = recoveredWords(r)
+		}
 	}
 	for _, g := range c.groups {
-		in.Groups = append(in.Groups, c.reportOf(g, recovering[g.Name]))
+		in.Groups = append(in.Groups, c.reportOf(g, recovered[g.Name]))
 	}
 	out := status.Report(in)
 	c.plan.Status = out.Status
@@ -41,14 +43,14 @@ func (c *computation) report() {
 	c.tellOfRoles()
 }
 
-func (c *computation) reportOf(g *group, recorded bool) status.Group {
+func (c *computation) reportOf(g *group, recovered string) status.Group {
 	out := status.Group{
 		Group: g.Group, Kept: g.fate == keep && !g.Removing, Rebuilt: g.fate == rebuild || g.fate == keep && g.Removing,
 		Own: c.revisions.NameOf(g.own), Outdated: g.outdated,
 		Updated:   g.Living > 0 && !g.outdated,
 		Available: g.available && g.fate == keep && len(g.doomed) == 0 && len(g.doomedPods) == 0,
 		Doomed:    func(r *state.Replica) bool { _, doomed := g.doomed[r]; return doomed },
-		Creates:   g.creates, Pending: g.pending, Recovering: recorded,
+		Creates:   g.creates, Pending: g.pending, Recovered: recovered,
 	}
 	if g.fate == rebuild {
 		out.Recovering = g.why == whyRecovery
@@ -70,6 +72,18 @@ func (c *computation) reportOf(g *group, recorded bool) status.Group {
 		}
 	}
 	return out
+}
+
+// recoveredWords tells of the recoveries of a unit.
+func recoveredWords(r *workloadv1alpha1.RecoveryStatus) string {
+	what := "it"
+	if r.RoleID != "" {
+		what = "role replica " + r.RoleID
+	}
+	if r.Count == 1 {
+		return what + " was recreated after a failure"
+	}
+	return fmt.Sprintf("%s was recreated %d times after failures", what, r.Count)
 }
 
 // tellOfRoles has the first creation and the first deletion of each role in this pass tell of all.

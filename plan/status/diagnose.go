@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -220,13 +221,13 @@ func podFailed(p *state.Pod) *problem {
 }
 
 func recovering(g *Group) *problem {
-	switch {
-	case g.Pending != "":
-		return &problem{reason: workloadv1alpha1.ReasonRecovering, message: fmt.Sprintf("ServingGroup %q: %s", g.Name, g.Pending)}
-	case g.Recovering:
-		return &problem{reason: workloadv1alpha1.ReasonRecovering, message: fmt.Sprintf("ServingGroup %q is being recovered", g.Name)}
-	default:
+	words := cmp.Or(g.Pending, g.Recovered)
+	if words == "" {
 		return nil
+	}
+	return &problem{
+		reason:  workloadv1alpha1.ReasonRecovering,
+		message: fmt.Sprintf("ServingGroup %q: %s", g.Name, words),
 	}
 }
 

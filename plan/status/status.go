@@ -62,8 +62,9 @@ type Group struct {
 	Doomed func(*state.Replica) bool
 	// Creates is the number of objects that this pass creates.
 	Creates int
-	// Pending says what a recovery waits for; "" for nothing. Recovering: a recovery is under way.
-	Pending    string
+	// Pending says what a recovery waits for, Recovered what was recreated; "" for nothing.
+	Pending, Recovered string
+	// Recovering: this pass deletes it to recover it.
 	Recovering bool
 }
 

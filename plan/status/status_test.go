@@ -201,6 +201,13 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 			input:  func(in *Input) { in.Groups[0].Pending = `Pod "x" was deleted; its recreation waits for the back-off` },
 			want:   line{"False", "Recovering", `ServingGroup "ms-0": Pod "x" was deleted; its recreation waits for the back-off`},
 		},
+		"a recovery that is under way": {
+			change: func(s *scene) { s.starting("ms-0-prefill-0-0") },
+			input: func(in *Input) {
+				in.Groups[0].Recovered = "role replica prefill-0 was recreated 2 times after failures"
+			},
+			want: line{"False", "Recovering", `ServingGroup "ms-0": role replica prefill-0 was recreated 2 times after failures`},
+		},
 		"a name that is not free yet": {
 			change: func(s *scene) { s.pods["ms-0-prefill-0-0"].Terminating(now) },
 			want:   line{"False", "PodTerminating", `Pod "ms-0-prefill-0-0" is terminating; its successor waits for the name`},
