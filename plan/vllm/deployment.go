@@ -23,6 +23,14 @@ const (
 	shmPath     = "/dev/shm"
 )
 
+const (
+	// preStopSeconds is how long a Pod that is going still answers: its SIGTERM comes at once, while
+	// the news of its end is on its way to the Gateway, which would answer 502 meanwhile.
+	preStopSeconds int64 = 5
+	// drainSeconds is what requests under way have after that.
+	drainSeconds int64 = corev1.DefaultTerminationGracePeriodSeconds
+)
+
 // Deployment is the one that v wants, with every field that the API server defaults.
 func Deployment(v *aiinfrav1alpha1.VLLMService) *appsv1.Deployment {
 	d := &appsv1.Deployment{
@@ -91,7 +99,7 @@ func podSpec(v *aiinfrav1alpha1.VLLMService) corev1.PodSpec {
 		DNSPolicy:                     corev1.DNSClusterFirst,
 		RestartPolicy:                 corev1.RestartPolicyAlways,
 		SecurityContext:               &corev1.PodSecurityContext{},
-		TerminationGracePeriodSeconds: ptr.To[int64](corev1.DefaultTerminationGracePeriodSeconds),
+		TerminationGracePeriodSeconds: ptr.To(preStopSeconds + drainSeconds),
 	}
 }
 
@@ -111,13 +119,16 @@ func container(v *aiinfrav1alpha1.VLLMService, s *aiinfrav1alpha1.VLLMServiceSpe
 		Ports: []corev1.ContainerPort{{
 			Name: names.PortHTTP, ContainerPort: port(v), Protocol: corev1.ProtocolTCP,
 		}},
-		Env:                      defaultEnv(s.Env),
-		EnvFrom:                  s.EnvFrom,
-		Resources:                defaultResources(s.Resources),
-		VolumeMounts:             mounts,
-		StartupProbe:             startupProbe(v),
-		LivenessProbe:            livenessProbe(v),
-		ReadinessProbe:           readinessProbe(v),
+		Env:            defaultEnv(s.Env),
+		EnvFrom:        s.EnvFrom,
+		Resources:      defaultResources(s.Resources),
+		VolumeMounts:   mounts,
+		StartupProbe:   startupProbe(v),
+		LivenessProbe:  livenessProbe(v),
+		ReadinessProbe: readinessProbe(v),
+		Lifecycle: &corev1.Lifecycle{
+			PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: preStopSeconds}},
+		},
 		SecurityContext:          s.SecurityContext,
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageReadFile,

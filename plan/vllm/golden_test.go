@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,50 @@ func TestGolden(t *testing.T) {
 
 			gangwaytesting.Golden(t, filepath.Join("testdata", name+".out.yaml"), got)
 		})
+	}
+}
+
+// TestGoldenFilesSetEveryField keeps a field of the spec from being added, and forgotten here or in
+// the objects.
+func TestGoldenFilesSetEveryField(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/*.in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]bool{}
+	for _, in := range inputs {
+		data, err := os.ReadFile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &v1alpha1.VLLMService{}
+		if err := yaml.UnmarshalStrict(data, v); err != nil {
+			t.Fatal(err)
+		}
+		fieldsSet(set, "spec", reflect.ValueOf(v.Spec))
+	}
+	for path, isSet := range set {
+		if !isSet {
+			t.Errorf("no testdata/*.in.yaml sets %s", path)
+		}
+	}
+}
+
+// fieldsSet notes of every field below v, as far as our own types go, whether it is set.
+func fieldsSet(set map[string]bool, path string, v reflect.Value) {
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		field, fieldPath := v.Field(i), path+"."+name
+		set[fieldPath] = set[fieldPath] || !field.IsZero()
+		if field.Kind() == reflect.Pointer && field.Type().Elem().PkgPath() == v.Type().PkgPath() {
+			if field.IsNil() {
+				field = reflect.New(field.Type().Elem())
+			}
+			field = field.Elem()
+		}
+		if field.Kind() == reflect.Struct && field.Type().PkgPath() == v.Type().PkgPath() {
+			fieldsSet(set, fieldPath, field)
+		}
 	}
 }
 

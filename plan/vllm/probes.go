@@ -1,6 +1,8 @@
 package vllm
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -86,5 +88,6 @@ func progressDeadlineSeconds(v *aiinfrav1alpha1.VLLMService) int32 {
 	if p == nil {
 		return startupBudgetSeconds + more
 	}
-	return p.InitialDelaySeconds + p.PeriodSeconds*p.FailureThreshold + more
+	seconds := int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold) + more
+	return int32(min(seconds, math.MaxInt32))
 }
