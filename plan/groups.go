@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/gangway-serving/gangway/plan/names"
@@ -91,6 +92,10 @@ func (c *computation) assess(observed *state.Group) *group {
 			// Of a group without Pods there is nothing to keep.
 			g.own, g.target = "", c.update
 		}
+	}
+	if g.target == nil {
+		g.pending = fmt.Sprintf("its ControllerRevision %s is gone or damaged, so it cannot be completed; let the rollout replace it (partition, paused)",
+			c.revisions.NameOf(g.own))
 	}
 	g.available = c.isAvailable(g)
 	return g

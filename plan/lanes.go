@@ -163,7 +163,7 @@ func (r *replica) mixes() bool {
 }
 
 func (c *computation) completeReplica(s *stages, g *group, r *replica, create bool) {
-	if r.target == nil {
+	if r.target == nil || (g.waiting && !r.exists()) {
 		return
 	}
 	workers := r.target.Workers(r.role)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -158,4 +159,20 @@ func TestAProtectedGroupIsRebuiltAsItWas(t *testing.T) {
 		m.gone("ms-0-b-0-0")
 		m.expect("ms-0/0: Create Pod ms-0-b-0-0 (Create)")
 	})
+}
+
+func TestAProtectedGroupWhoseRevisionIsGoneIsLeftAsItIs(t *testing.T) {
+	m := settled(t, oneRole(1).Partition("1").SchedulerName("default-scheduler"))
+	m.image(0, "registry.example/llm:2")
+	m.write(m.compute())
+	old := m.Revisions[0].Name
+	m.Revisions = m.Revisions[1:]
+	m.expect()
+	m.pod("ms-0-a-0-0").NotReady(m.now)
+	p := m.expect()
+	want := `ServingGroup "ms-0": its ControllerRevision ` + old + ` is gone or damaged, so it cannot be completed; let the rollout replace it (partition, paused)`
+	c := meta.FindStatusCondition(p.Status.Conditions, workloadv1alpha1.ConditionReady)
+	if c == nil || c.Message != want {
+		t.Errorf("Ready is %+v, want the message %q", c, want)
+	}
 }
