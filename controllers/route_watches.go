@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -192,7 +193,7 @@ func (r *routes) claimants(ctx context.Context, kind routed, obj client.Object) 
 	if ref == nil {
 		return nil
 	}
-	return requests(r.find(ctx, kind, nil, client.MatchingFields{gather.IndexClaim: gather.ClaimKey(*ref)}))
+	return requests(r.find(ctx, kind, nil, client.MatchingFields{gather.IndexClaim: ref.ClaimKey()}))
 }
 
 // rivals tells the objects of kind that another one claims their host, or does no more.
@@ -200,7 +201,7 @@ func (r *routes) rivals(kind routed) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(ctx context.Context, q queue, obj client.Object) {
 		self := types.NamespacedName{}
-		if fmt.Sprintf("%T", obj) == fmt.Sprintf("%T", kind.object) {
+		if reflect.TypeOf(obj) == reflect.TypeOf(kind.object) {
 			self = client.ObjectKeyFromObject(obj) // has its own watch
 		}
 		for _, req := range r.claimants(ctx, kind, obj) {

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,17 +22,13 @@ func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 			if !ok || in.Ref == nil {
 				return nil
 			}
-			return []string{claimKey(*in.Ref)}
+			return []string{in.Ref.ClaimKey()}
 		})
 		if err != nil {
 			return fmt.Errorf("index the hosts that %T claims: %w", obj, err)
 		}
 	}
 	return nil
-}
-
-func claimKey(ref route.Ref) string {
-	return strings.Join([]string{ref.Namespace, ref.Name, ref.SectionName, strings.ToLower(ref.Host)}, "/")
 }
 
 func routeOf(obj client.Object) (route.Input, bool) {
@@ -53,7 +48,7 @@ func (c *cluster) claims(ctx context.Context, in route.Input) ([]route.Claim, er
 	if in.Ref.Host == "" {
 		return nil, nil
 	}
-	same := client.MatchingFields{claimIndex: claimKey(*in.Ref)}
+	same := client.MatchingFields{claimIndex: in.Ref.ClaimKey()}
 	var modelServings workloadv1alpha1.ModelServingList
 	if err := c.cached.List(ctx, &modelServings, same, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the ModelServings that claim %q: %w", in.Ref.Host, err)

@@ -142,7 +142,7 @@ func (g *Routes) claims(ctx context.Context, in route.Input) ([]route.Claim, err
 		claims = append(claims, route.Claim{Owner: other.Owner, Ref: *other.Ref, NamespaceLabels: labels})
 		return nil
 	}
-	same := client.MatchingFields{IndexClaim: ClaimKey(*in.Ref)}
+	same := client.MatchingFields{IndexClaim: in.Ref.ClaimKey()}
 	var servings workloadv1alpha1.ModelServingList
 	if err := g.Cache.List(ctx, &servings, same, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ModelServings by host: %w", err)

@@ -3,7 +3,6 @@ package gather
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +15,7 @@ const (
 	// IndexGateway finds ModelServings and VLLMServices by the Gateway of their gatewayRef, as of
 	// GatewayKey.
 	IndexGateway = "gangway.gatewayRef"
-	// IndexClaim finds ModelServings and VLLMServices by listener and host, as of ClaimKey.
+	// IndexClaim finds ModelServings and VLLMServices by listener and host, as of route.Ref.ClaimKey.
 	IndexClaim = "gangway.hostClaim"
 	// IndexPVC finds the VLLMServices of a namespace by their PersistentVolumeClaim.
 	IndexPVC = "gangway.pvc"
@@ -25,18 +24,13 @@ const (
 // GatewayKey is the value of IndexGateway for a Gateway.
 func GatewayKey(namespace, name string) string { return namespace + "/" + name }
 
-// ClaimKey is the value of IndexClaim for a gatewayRef.
-func ClaimKey(r route.Ref) string {
-	return strings.Join([]string{r.Namespace, r.Name, r.SectionName, strings.ToLower(r.Host)}, "/")
-}
-
 // IndexRoutes registers the indexes that Routes and the watches of Gateways, Namespaces and
 // PersistentVolumeClaims need.
 func IndexRoutes(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, obj := range []client.Object{&workloadv1alpha1.ModelServing{}, &aiinfrav1alpha1.VLLMService{}} {
 		for name, key := range map[string]func(route.Ref) string{
 			IndexGateway: func(r route.Ref) string { return GatewayKey(r.Namespace, r.Name) },
-			IndexClaim:   ClaimKey,
+			IndexClaim:   route.Ref.ClaimKey,
 		} {
 			index := func(obj client.Object) []string {
 				if ref := Ref(obj); ref != nil {

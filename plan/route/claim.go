@@ -3,7 +3,6 @@ package route
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -15,7 +14,7 @@ func KeeperOf(in Input, listener *gatewayv1.Listener) *Claim {
 	var keeper *Claim
 	for i := range in.Claims {
 		c := &in.Claims[i]
-		if c.Owner.UID == in.Owner.UID || !sameClaim(c.Ref, *in.Ref) || compareAge(c.Owner, in.Owner) >= 0 {
+		if c.Owner.UID == in.Owner.UID || c.Ref.ClaimKey() != in.Ref.ClaimKey() || compareAge(c.Owner, in.Owner) >= 0 {
 			continue
 		}
 		if refusesNamespace(listener, c.Ref.Namespace, c.Owner.Namespace, c.NamespaceLabels) != "" {
@@ -26,11 +25,6 @@ func KeeperOf(in Input, listener *gatewayv1.Listener) *Claim {
 		}
 	}
 	return keeper
-}
-
-func sameClaim(a, b Ref) bool {
-	a.Host, b.Host = strings.ToLower(a.Host), strings.ToLower(b.Host)
-	return a == b
 }
 
 func compareAge(a, b Owner) int {

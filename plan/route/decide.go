@@ -25,8 +25,9 @@ const (
 // Decide says which writes the route needs and what RouteReady is. It needs no clock: the only
 // times that count are the claims' creation times.
 //
-// The order of the judgement: names that are taken, for nothing can be written then; the
-// resolution against the Gateway; other claims to the host; the Gateway controller's words.
+// The order of the judgement: a gatewayRef that means nothing, and names that are taken, for nothing
+// can be written then; the resolution against the Gateway; other claims to the host; the Gateway
+// controller's words.
 func Decide(in Input) Output {
 	out := decide(in)
 	if in.Ref != nil && in.Unwatched && out.RequeueAfter == 0 {
@@ -38,6 +39,9 @@ func Decide(in Input) Output {
 func decide(in Input) Output {
 	if in.Ref == nil {
 		return Output{Stages: stages(withdraw(in), removeService(in))}
+	}
+	if in.Invalid != "" {
+		return refuse(in, workloadv1alpha1.ReasonInvalidSpec, in.Invalid, 0, withdraw(in))
 	}
 	if in.Service != nil && !in.Owner.Owns(in.Service) {
 		// A route of ours must not lead to somebody else's Pods.

@@ -130,6 +130,14 @@ func TestDecide(t *testing.T) {
 			},
 		},
 
+		"a role that does not exist, which admission would have refused": {
+			in: inputOf(gatewayRole("encode")),
+			want: result{
+				Writes: [][]string{{"Delete HTTPRoute/qwen"}}, Status: metav1.ConditionFalse, Reason: "InvalidSpec",
+				Message: `gatewayRef.role "encode" is not a role of the ModelServing; name one of "decode", or leave it out for the first role`,
+			},
+		},
+
 		"HTTPS on its usual port":      {in: inputOf(listener(listenerOf("http", protocol(gatewayv1.HTTPSProtocolType, 443)))), want: with(accepted, func(r *result) { r.Address = "https://llm.example.com" })},
 		"HTTPS on another port":        {in: inputOf(listener(listenerOf("http", protocol(gatewayv1.HTTPSProtocolType, 8443)))), want: with(accepted, func(r *result) { r.Address = "https://llm.example.com:8443" })},
 		"HTTP on the usual HTTPS port": {in: inputOf(listener(listenerOf("http", protocol(gatewayv1.HTTPProtocolType, 443)))), want: with(accepted, func(r *result) { r.Address = "http://llm.example.com:443" })},
@@ -218,6 +226,16 @@ func TestDecide(t *testing.T) {
 			in: inputOf(func(in *Input) {
 				in.HTTPRoute.Status.Parents[0].ParentRef.Kind = ptr.To(gatewayv1.Kind("Service"))
 			}),
+			want: waits(`no Gateway controller has spoken about HTTPRoute "qwen" yet`),
+		},
+		"only about a parent of another API group": {
+			in: inputOf(func(in *Input) {
+				in.HTTPRoute.Status.Parents[0].ParentRef.Group = ptr.To(gatewayv1.Group("example.com"))
+			}),
+			want: waits(`no Gateway controller has spoken about HTTPRoute "qwen" yet`),
+		},
+		"only about a Gateway of another name": {
+			in:   inputOf(func(in *Input) { in.HTTPRoute.Status.Parents[0].ParentRef.Name = "other" }),
 			want: waits(`no Gateway controller has spoken about HTTPRoute "qwen" yet`),
 		},
 		"words about an older generation do not count": {

@@ -14,9 +14,8 @@ import (
 
 var epoch = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// inputOf is a ModelServing team/qwen with everything in place: the Gateway, our objects, and a
-// Gateway controller that has accepted the route.
-func inputOf(change ...func(*Input)) Input {
+// servingOf is a ModelServing team/qwen with one role.
+func servingOf() *workloadv1alpha1.ModelServing {
 	ms := gangwaytesting.MakeModelServing("qwen").Obj()
 	ms.Namespace = "team"
 	ms.CreationTimestamp = epoch
@@ -29,7 +28,13 @@ func inputOf(change ...func(*Input)) Input {
 	ms.Spec.GatewayRef = &workloadv1alpha1.GatewayReference{
 		Name: ref.Name, Namespace: ref.Namespace, SectionName: ref.SectionName, Host: ref.Host,
 	}
-	in := ForModelServing(ms)
+	return ms
+}
+
+// inputOf is servingOf with everything in place: the Gateway, our objects, and a Gateway controller
+// that has accepted the route.
+func inputOf(change ...func(*Input)) Input {
+	in := ForModelServing(servingOf())
 	in.Installed = true
 	in.Gateway = gatewayOf(listenerOf("http"))
 	in.Service = Service(in)
@@ -40,6 +45,16 @@ func inputOf(change ...func(*Input)) Input {
 		c(&in)
 	}
 	return in
+}
+
+// gatewayRole has gatewayRef.role name role.
+func gatewayRole(role string) func(*Input) {
+	return func(in *Input) {
+		ms := servingOf()
+		ms.Spec.GatewayRef.Role = role
+		said := ForModelServing(ms)
+		in.Backend, in.Invalid = said.Backend, said.Invalid
+	}
 }
 
 func parentOf(controller string, generation int64, accepted, resolved bool) gatewayv1.RouteParentStatus {

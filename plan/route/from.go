@@ -1,7 +1,10 @@
 package route
 
 import (
+	"fmt"
 	"maps"
+	"strconv"
+	"strings"
 
 	aiinfrav1alpha1 "github.com/gangway-serving/gangway/api/aiinfra/v1alpha1"
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -31,15 +34,17 @@ func ForModelServing(ms *workloadv1alpha1.ModelServing) Input {
 		return in
 	}
 	in.Ref = newRef(ref.Namespace, ms.Namespace, ref.Name, ref.SectionName, ref.Host)
-	role := routedRole(ms)
 	in.Backend.Selector = map[string]string{
 		names.LabelModelServing: ms.Name,
 		names.LabelRole:         ref.Role,
 		names.LabelEntry:        names.EntryValue,
 	}
-	if role != nil {
+	if role := routedRole(ms); role != nil {
 		in.Backend.Selector[names.LabelRole] = role.Name
 		in.Backend.Port = firstPort(role)
+	} else {
+		in.Invalid = fmt.Sprintf("gatewayRef.role %q is not a role of the ModelServing; name one of %s, or leave it out for the first role",
+			ref.Role, roleNames(ms))
 	}
 	if ref.Port != nil {
 		in.Backend.Port = *ref.Port
@@ -93,6 +98,14 @@ func routedRole(ms *workloadv1alpha1.ModelServing) *workloadv1alpha1.Role {
 		}
 	}
 	return nil
+}
+
+func roleNames(ms *workloadv1alpha1.ModelServing) string {
+	quoted := make([]string, 0, len(ms.Spec.Template.Roles))
+	for _, r := range ms.Spec.Template.Roles {
+		quoted = append(quoted, strconv.Quote(r.Name))
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func firstPort(role *workloadv1alpha1.Role) int32 {

@@ -8,6 +8,7 @@
 package route
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ import (
 	"github.com/gangway-serving/gangway/plan/action"
 )
 
-// Ref is a gatewayRef with its namespace defaulted. It is comparable.
+// Ref is a gatewayRef with its namespace defaulted.
 type Ref struct {
 	// Namespace and Name of the Gateway.
 	Namespace, Name string
@@ -26,6 +27,11 @@ type Ref struct {
 	SectionName string
 	// Host is the host name, perhaps with a leading "*.".
 	Host string
+}
+
+// ClaimKey is what a Ref claims, as one comparable string: a host, in whatever case, on a listener.
+func (r Ref) ClaimKey() string {
+	return strings.Join([]string{r.Namespace, r.Name, r.SectionName, strings.ToLower(r.Host)}, "/")
 }
 
 // Owner is the object that the route is made for.
@@ -64,6 +70,8 @@ type Input struct {
 	// Ref is nil when the object has no gatewayRef.
 	Ref     *Ref
 	Backend Backend
+	// Invalid says why the gatewayRef can lead to no Pod, and the way out; empty when it can.
+	Invalid string
 	// Labels are Gangway's own on the Service and the HTTPRoute; UserLabels are the spec's.
 	Labels, UserLabels map[string]string
 
