@@ -110,6 +110,18 @@ func TestModelServingUpdate(t *testing.T) {
 			wantWarnings: []string{gang, entry, worker, tcp},
 		},
 		{
+			name: "a namesake of the faulty container, with the same fault, is refused",
+			change: func(w *ModelServingWrapper) {
+				spec := &w.Spec.Template.Roles[1].WorkerTemplate.Spec
+				spec.Containers = append(spec.Containers, spec.Containers[0])
+			},
+			wantErrs: []string{
+				"pod-container-unique spec.template.roles[1].workerTemplate.spec.containers[1].name",
+				"pod-image spec.template.roles[1].workerTemplate.spec.containers[1].image",
+			},
+			wantWarnings: []string{gang, entry, worker, tcp},
+		},
+		{
 			name:         "a gatewayRef that changes is judged by the Gateway as it is",
 			change:       func(w *ModelServingWrapper) { w.Spec.GatewayRef.Host = "other.example.com" },
 			wantErrs:     []string{tcp},
