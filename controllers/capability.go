@@ -8,14 +8,20 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/gangway-serving/gangway/plan/vllm"
 )
 
 // Capability is an API that a cluster may or may not serve: the name of its CRD.
@@ -37,11 +43,30 @@ var capabilityVersions = map[Capability]string{
 	ServiceMonitors: "v1",
 }
 
+// capabilityObjects are what is watched of them.
+func capabilityObjects(of Capability) []client.Object {
+	switch of {
+	case PodGroups:
+		return []client.Object{&schedulingv1beta1.PodGroup{}}
+	case Gateways:
+		return []client.Object{&gatewayv1.Gateway{}, &gatewayv1.GatewayClass{}}
+	case HTTPRoutes:
+		return []client.Object{&gatewayv1.HTTPRoute{}}
+	case ServiceMonitors:
+		monitor := &unstructured.Unstructured{}
+		monitor.SetGroupVersionKind(vllm.ServiceMonitorKind())
+		return []client.Object{monitor}
+	default:
+		return nil
+	}
+}
+
 // Capabilities knows which optional APIs the cluster serves. Each is asked for once, live, when it
 // is first needed, and again whenever its CRD changes, so that one that arrives later needs no
 // restart. What is known here can be learned anew at any time; nothing else is.
 type Capabilities struct {
-	live client.Reader
+	live      client.Reader
+	informers cache.Informers
 
 	mu      sync.Mutex
 	known   map[Capability]served
@@ -62,12 +87,14 @@ type subscription struct {
 	to chan event.GenericEvent
 }
 
-// NewCapabilities asks live, which must not be a cached reader.
-func NewCapabilities(live client.Reader) *Capabilities {
+// NewCapabilities asks live, which must not be a cached reader, and has informers hold the objects
+// of the APIs that are served.
+func NewCapabilities(live client.Reader, informers cache.Informers) *Capabilities {
 	return &Capabilities{
-		live:    live,
-		known:   map[Capability]served{},
-		arrival: map[Capability][]func(context.Context) error{},
+		live:      live,
+		informers: informers,
+		known:     map[Capability]served{},
+		arrival:   map[Capability][]func(context.Context) error{},
 	}
 }
 
@@ -157,7 +184,17 @@ func servedBy(crd *apiextensionsv1.CustomResourceDefinition, version string) ser
 
 // arrived runs what waits for the API, once.
 func (c *Capabilities) arrived(ctx context.Context, of Capability, s served) error {
-	for s.yes && len(c.arrival[of]) > 0 {
+	if !s.yes || len(c.arrival[of]) == 0 {
+		return nil
+	}
+	// A CRD is established a moment before discovery knows it. A watch that is begun in between tries
+	// again after 10 s, and never hears of what was deleted meanwhile.
+	for _, obj := range capabilityObjects(of) {
+		if _, err := c.informers.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("begin to watch %s: %w", of, err)
+		}
+	}
+	for len(c.arrival[of]) > 0 {
 		if err := c.arrival[of][0](ctx); err != nil {
 			return fmt.Errorf("begin to watch %s: %w", of, err)
 		}

@@ -70,7 +70,7 @@ func (o Options) controller() controller.Options {
 // SetupWithManager registers every reconciler. The manager's cache is to be made with CacheOptions.
 func SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	opts = opts.withDefaults()
-	capabilities := NewCapabilities(mgr.GetAPIReader())
+	capabilities := NewCapabilities(mgr.GetAPIReader(), mgr.GetCache())
 	routes, err := newRoutes(context.Background(), mgr, opts, capabilities)
 	if err != nil {
 		return err
