@@ -124,7 +124,7 @@ func (r *ModelServingReconciler) tell(ctx context.Context, ms *workloadv1alpha1.
 	log := ctrl.LoggerFrom(ctx)
 	for _, e := range events {
 		log.Info("transition", "reason", e.Reason, "message", e.Message, "warning", e.Type == corev1.EventTypeWarning)
-		apply.Emit(r.writer.Recorder, ms, "Reconcile", e)
+		r.writer.Emit(ms, "Reconcile", e)
 	}
 }
 

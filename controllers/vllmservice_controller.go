@@ -100,7 +100,7 @@ func (r *VLLMServiceReconciler) tell(ctx context.Context, v *aiinfrav1alpha1.VLL
 	log := ctrl.LoggerFrom(ctx)
 	for _, e := range events {
 		log.Info("transition", "reason", e.Reason, "message", e.Message, "warning", e.Type == corev1.EventTypeWarning)
-		apply.Emit(r.writer.Recorder, v, "Reconcile", e)
+		r.writer.Emit(v, "Reconcile", e)
 	}
 }
 

@@ -145,7 +145,3 @@ func (c *computation) wake(t time.Time) {
 		c.plan.RequeueAfter = after
 	}
 }
-
-func (c *computation) event(eventType, reason, message string) {
-	c.notes = append(c.notes, action.Event{Type: eventType, Reason: reason, Message: message})
-}

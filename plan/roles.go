@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/action"
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/recovery"
 	"github.com/gangway-serving/gangway/plan/rollout"
@@ -306,7 +307,9 @@ func (c *computation) recoverable(g *group, r *replica) recovery.Replica {
 func (c *computation) carryOut(g *group, out recovery.Output) {
 	c.records = append(c.records, out.Records...)
 	for _, n := range out.Notes {
-		c.event(corev1.EventTypeWarning, n.Reason, n.Message)
+		c.notes = append(c.notes, action.Event{
+			Type: corev1.EventTypeWarning, Reason: n.Reason, Message: n.Message, Field: names.RecoveryField(g.Name, n.RoleID),
+		})
 	}
 	c.wake(out.Next)
 	g.pending, g.stopped = out.Pending, out.Waiting

@@ -153,7 +153,7 @@ func (r *run) act(ctx context.Context, a action.Action) outcome {
 	if wrote {
 		metrics.Wrote(a, kind)
 		if a.Event != nil {
-			Emit(r.Recorder, r.owner, string(a.Verb), *a.Event)
+			r.Emit(r.owner, string(a.Verb), *a.Event)
 		}
 	}
 	return outcome{done: true}

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/reference"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/gangway-serving/gangway/plan/action"
 )
@@ -31,7 +31,7 @@ func Status[T client.Object](ctx context.Context, c client.Client, observed T, s
 }
 
 // Emit emits an Event about owner. what is the machine-readable action that it tells of.
-func Emit(r recorder.EventRecorder, owner runtime.Object, what string, e action.Event) {
+func (w *Writer) Emit(owner client.Object, what string, e action.Event) {
 	note := e.Message
 	if len(note) > maxNote {
 		note = note[:maxNote-len("...")]
@@ -40,5 +40,9 @@ func Emit(r recorder.EventRecorder, owner runtime.Object, what string, e action.
 		}
 		note += "..."
 	}
-	r.Eventf(owner, nil, e.Type, e.Reason, what, "%s", note)
+	var regarding runtime.Object = owner
+	if ref, err := reference.GetPartialReference(w.Client.Scheme(), owner, e.Field); err == nil {
+		regarding = ref
+	}
+	w.Recorder.Eventf(regarding, nil, e.Type, e.Reason, what, "%s", note)
 }

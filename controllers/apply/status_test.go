@@ -80,7 +80,8 @@ func TestWebhookThatIsDownIsTriedAgain(t *testing.T) {
 func TestLongMessagesFitAnEvent(t *testing.T) {
 	t.Parallel()
 	r := &recorded{}
-	apply.Emit(r, &corev1.Pod{}, "Create", action.Event{Type: "Warning", Reason: "CreateFailed", Message: strings.Repeat("ä", 2000)})
+	w := &apply.Writer{Client: server.Client, Recorder: r}
+	w.Emit(&corev1.Pod{}, "Create", action.Event{Type: "Warning", Reason: "CreateFailed", Message: strings.Repeat("ä", 2000)})
 	note := strings.TrimPrefix(r.events[0], "Warning CreateFailed: ")
 	if len(note) > 1024 || len(note) < 1000 || !utf8.ValidString(note) || !strings.HasSuffix(note, "...") {
 		t.Errorf("the note has %d bytes, valid: %v", len(note), utf8.ValidString(note))

@@ -44,6 +44,9 @@ type Event struct {
 	Type    string
 	Reason  string
 	Message string
+	// Field is the part of the object that it tells of, as in "spec.template.roles{decode}"; "" for all
+	// of it. Recorders take Events of one reason and field for the same, whatever they say.
+	Field string
 }
 
 // Lane is a sequence of stages that depends on no other lane. The actions of a stage may run in

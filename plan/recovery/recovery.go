@@ -90,8 +90,8 @@ type Output struct {
 	Next time.Time
 }
 
-// Note is the content of an Event.
-type Note struct{ Reason, Message string }
+// Note is the content of an Event about a role replica; RoleID "" is the group.
+type Note struct{ Reason, Message, RoleID string }
 
 // Decide applies the recovery policy to a group.
 func Decide(in Input) Output {
@@ -124,8 +124,8 @@ func (d *decision) wake(t time.Time) {
 	}
 }
 
-func (d *decision) note(reason, format string, args ...any) {
-	d.out.Notes = append(d.out.Notes, Note{Reason: reason, Message: fmt.Sprintf(format, args...)})
+func (d *decision) note(roleID, reason, format string, args ...any) {
+	d.out.Notes = append(d.out.Notes, Note{Reason: reason, Message: fmt.Sprintf(format, args...), RoleID: roleID})
 }
 
 func (d *decision) waits(unit, why string) {
@@ -216,7 +216,7 @@ func (d *decision) none() {
 		}
 		d.book.count(d.Group, r.ID, cmp.Or(r.Revision, d.Revision), d.Now)
 		d.out.Pods = append(d.out.Pods, over...)
-		d.note(workloadv1alpha1.EventRoleRecreating, "replacing a Pod of role replica %s/%s: %s", d.Group, r.ID, what)
+		d.note(r.ID, workloadv1alpha1.EventRoleRecreating, "replacing a Pod of role replica %s/%s: %s", d.Group, r.ID, what)
 	}
 }
 
@@ -271,7 +271,7 @@ func (d *decision) roles() {
 		rec.ProgressingSince = since
 		d.wake(since.Add(d.Deadline))
 		d.out.Replicas = append(d.out.Replicas, r.ID)
-		d.note(workloadv1alpha1.EventRoleRecreating, "recreating role replica %s/%s: %s", d.Group, r.ID, f.what)
+		d.note(r.ID, workloadv1alpha1.EventRoleRecreating, "recreating role replica %s/%s: %s", d.Group, r.ID, f.what)
 	}
 }
 
@@ -321,5 +321,5 @@ func (d *decision) recoverGroup(reason, message string) {
 	d.out.Group = true
 	d.out.Waiting = nil
 	d.out.Pending = ""
-	d.note(reason, "%s", message)
+	d.note("", reason, "%s", message)
 }

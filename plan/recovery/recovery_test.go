@@ -110,7 +110,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 1, now, progressing(now))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`, "a-0"}},
 				Next:     now.Add(30 * time.Minute),
 			},
 		},
@@ -119,7 +119,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Group:   true,
 				Records: records_{record("", 1, now)},
-				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`}},
+				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`, ""}},
 			},
 		},
 		"the same under None: nothing is": {
@@ -140,7 +140,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Group:   true,
 				Records: records_{record("", 1, now)},
-				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`}},
+				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`, ""}},
 			},
 		},
 		"an init container that fails for ever is start-up trouble": {
@@ -168,7 +168,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 1, now, progressing(now))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`, "a-0"}},
 				Next:     now.Add(30 * time.Minute),
 			},
 		},
@@ -183,7 +183,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 1, now, progressing(now))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`, "a-0"}},
 				Next:     now.Add(30 * time.Minute),
 			},
 		},
@@ -192,7 +192,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 1, now, progressing(now))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: Pod "a" was deleted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: Pod "a" was deleted`, "a-0"}},
 				Next:     now.Add(30 * time.Minute),
 			},
 		},
@@ -201,7 +201,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Group:   true,
 				Records: records_{record("", 1, now)},
-				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: Pod "a" is in phase Failed Evicted`}},
+				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: Pod "a" is in phase Failed Evicted`, ""}},
 			},
 		},
 		"a Pod that vanished counts as deleted": {
@@ -209,7 +209,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 1, now, progressing(now))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: a Pod of role replica "a-0" was deleted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: a Pod of role replica "a-0" was deleted`, "a-0"}},
 				Next:     now.Add(30 * time.Minute),
 			},
 		},
@@ -234,7 +234,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Group:   true,
 				Records: records_{record("", 3, now)},
-				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`}},
+				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`, ""}},
 			},
 		},
 		"a Pod that is deleted in the back-off is not forgotten when it is gone": {
@@ -251,7 +251,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Replicas: []string{"a-0"},
 				Records:  records_{record("a-0", 2, now, progressing(ago(10*time.Second)))},
-				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: a Pod of role replica "a-0" was deleted`}},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: a Pod of role replica "a-0" was deleted`, "a-0"}},
 				Next:     ago(10 * time.Second).Add(30 * time.Minute),
 			},
 		},
@@ -260,7 +260,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Group:   true,
 				Records: records_{record("", 1, now)},
-				Notes:   []Note{{"RecoveryEscalated", "recreating ServingGroup ms-0: it is not available 30m0s after one of its role replicas was recreated"}},
+				Notes:   []Note{{"RecoveryEscalated", "recreating ServingGroup ms-0: it is not available 30m0s after one of its role replicas was recreated", ""}},
 			},
 		},
 		"before that it is looked at again in time": {
@@ -297,7 +297,7 @@ func TestDecide(t *testing.T) {
 			Output{
 				Pods:    []*state.Pod{{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}},
 				Records: records_{record("a-0", 1, now)},
-				Notes:   []Note{{"RoleRecreating", `replacing a Pod of role replica ms-0/a-0: Pod "a" is in phase Failed Evicted`}},
+				Notes:   []Note{{"RoleRecreating", `replacing a Pod of role replica ms-0/a-0: Pod "a" is in phase Failed Evicted`, "a-0"}},
 			},
 		},
 		"None waits between replacements": {

@@ -8,6 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/names"
 )
 
 // events tells of what is new in the status. Recoveries are told of by the planner, and creations
@@ -61,8 +63,10 @@ func (r *report) tellRoles() {
 			}
 		}
 		if was < now.ReadyReplicas && was < wanted {
-			r.tell(corev1.EventTypeNormal, workloadv1alpha1.EventRoleRunning,
-				fmt.Sprintf("all %d replicas of role %s are Ready", wanted, now.Name))
+			r.out.Events = append(r.out.Events, action.Event{
+				Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleRunning, Field: names.RoleField(now.Name),
+				Message: fmt.Sprintf("all %d replicas of role %s are Ready", wanted, now.Name),
+			})
 		}
 	}
 }

@@ -334,7 +334,7 @@ func TestTheWholeStatus(t *testing.T) {
 		if diff := cmp.Diff(want, moved); diff != "" {
 			t.Errorf("moved (-want +got):\n%s", diff)
 		}
-		events := []action.Event{{Type: "Normal", Reason: "RoleRunning", Message: "all 2 replicas of role prefill are Ready"}}
+		events := []action.Event{{Type: "Normal", Reason: "RoleRunning", Message: "all 2 replicas of role prefill are Ready", Field: "spec.template.roles{prefill}"}}
 		if diff := cmp.Diff(events, out.Events); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
 		}

@@ -23,7 +23,7 @@ func transitions(before, after []metav1.Condition) []action.Event {
 		// Replicas that come and go in the normal course are the Deployment's to tell.
 		routine := c.Type == v1alpha1.ConditionAvailable && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonReplicasNotReady)
 		if changed && !routine && (!told[c.Message] || isReady && c.Status == metav1.ConditionTrue) {
-			events = append(events, action.Event{Type: eventType(c), Reason: c.Reason, Message: c.Message})
+			events = append(events, action.Event{Type: eventType(c), Reason: c.Reason, Message: c.Message, Field: "status.conditions{" + c.Type + "}"})
 		}
 		told[c.Message] = true
 	}

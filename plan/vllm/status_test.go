@@ -38,7 +38,7 @@ func TestEventsTellOfTransitions(t *testing.T) {
 	}
 	s.PVC = nil
 	missing := action.Event{
-		Type: corev1.EventTypeWarning, Reason: "PVCNotFound",
+		Type: corev1.EventTypeWarning, Reason: "PVCNotFound", Field: "status.conditions{StorageReady}",
 		Message: `PersistentVolumeClaim "models" does not exist in namespace "team"; create it, or correct storage.pvcName`,
 	}
 	p := Compute(s, now)
@@ -48,8 +48,8 @@ func TestEventsTellOfTransitions(t *testing.T) {
 	s.VLLMService.Status = p.Status
 	s.PVC = &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}}
 	want := []action.Event{
-		{Type: corev1.EventTypeNormal, Reason: "PVCBound", Message: `PersistentVolumeClaim "models" is bound`},
-		{Type: corev1.EventTypeNormal, Reason: "Ready", Message: "2 of 2 replicas are Ready"},
+		{Type: corev1.EventTypeNormal, Reason: "PVCBound", Message: `PersistentVolumeClaim "models" is bound`, Field: "status.conditions{StorageReady}"},
+		{Type: corev1.EventTypeNormal, Reason: "Ready", Message: "2 of 2 replicas are Ready", Field: "status.conditions{Ready}"},
 	}
 	if diff := cmp.Diff(want, Compute(s, now).Events); diff != "" {
 		t.Errorf("the claim is back (-want +got):\n%s", diff)
