@@ -35,6 +35,8 @@ type account struct {
 	cause string
 	// rev is the revision of the Pods that were created last.
 	rev string
+	// mayGo: fewer groups were wanted since; if it is all gone, it may have been let go.
+	mayGo bool
 	// replicas are its role replicas, by id.
 	replicas map[string]*replicaAccount
 }
@@ -145,7 +147,7 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 	}
 	if len(replicas) == 0 {
 		a.baseline, a.hurt, readyOf = nil, false, nil
-		if int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || podsWanted(&ms.Spec) == 0 {
+		if a.mayGo || int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || w.empty(ms, a.rev) {
 			a.rev = "" // A group without Pods has no revision that anybody could see.
 		}
 	}
@@ -172,6 +174,17 @@ func (w *world) whole(ms *workloadv1alpha1.ModelServing, hash string, readyOf ma
 		}
 	}
 	return true
+}
+
+// empty says that a revision makes no Pods.
+func (w *world) empty(ms *workloadv1alpha1.ModelServing, hash string) bool {
+	t, ok := w.template(hash)
+	for i := range t.Roles {
+		if revision.RoleReplicas(ms, t, t.Roles[i].Name) > 0 {
+			return false
+		}
+	}
+	return ok
 }
 
 // serving compares what is Ready with the baseline.

@@ -79,6 +79,11 @@ func (w *world) step(line string) {
 	case "collect":
 		w.collect()
 	case "set":
+		if f[1] == "replicas" {
+			for _, a := range w.accounts {
+				a.mayGo = a.mayGo || number(f[2]) < int(*w.modelServing().Spec.Replicas)
+			}
+		}
 		edit(w, w.modelServing(), func(ms *workloadv1alpha1.ModelServing) {
 			set(ms, f[1:])
 			ms.Generation++
