@@ -68,11 +68,12 @@ func TestPodsJoinTheirGang(t *testing.T) {
 	}
 }
 
-// TestPodsOfAModelServingThatIsNewToTheCache has the Pod follow its owner faster than any watch.
+// TestPodsOfAModelServingThatIsNewToTheCache has Pods follow their owner faster than any watch.
 func TestPodsOfAModelServingThatIsNewToTheCache(t *testing.T) {
 	b := theBed(t)
 	ns := b.Namespace(t, nil)
-	for i := range 20 {
+	b.freeze(t)
+	for i := range 3 {
 		ms := in(ns, quiet("sample"))
 		ms.Spec.SchedulerName = numbered("scheduler-", i)
 		if err := b.Client.Create(t.Context(), ms); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ const timeout = 60 * time.Second
 type bed struct {
 	*gangwaytesting.APIServer
 	opts webhooks.Options
+	// watches is what the manager's cache hears through.
+	watches *lag
 	// manager is the one that runs; nil while the webhook is down.
 	manager ctrl.Manager
 	stop    func() error
@@ -79,7 +82,7 @@ func newBed(opts gangwaytesting.APIServerOptions, hooks webhooks.Options) (*bed,
 	if err != nil {
 		return nil, err
 	}
-	b := &bed{APIServer: api, opts: hooks}
+	b := &bed{APIServer: api, opts: hooks, watches: newLag()}
 	if err := b.start(); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -94,6 +97,7 @@ func (b *bed) close() error {
 func (b *bed) start() error {
 	config := rest.CopyConfig(b.Config)
 	config.QPS, config.Burst = -1, 0
+	config.Wrap(b.watches.wrap)
 	hooks := b.Environment.WebhookInstallOptions
 	none := time.Duration(0)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -158,6 +162,26 @@ func (h *heard) take() []string {
 	defer h.mu.Unlock()
 	defer func() { h.warnings = nil }()
 	return slices.Clone(h.warnings)
+}
+
+// freeze keeps from the manager's cache whatever happens from now on, until the test ends.
+func (b *bed) freeze(t testing.TB) {
+	t.Helper()
+	// All informers have to be there already.
+	warm := in(b.Namespace(t, nil), quiet("warm"))
+	warm.Spec.GatewayRef = &workloadv1alpha1.GatewayReference{Name: "none", SectionName: "http", Host: "llm.example.com"}
+	c, heard := b.listening(t, "")
+	eventually(t, func(ctx context.Context) error {
+		if err := c.Create(ctx, warm.DeepCopy(), client.DryRunAll); err != nil {
+			return err
+		}
+		if got := heard.take(); len(got) != 1 || !strings.Contains(got[0], "does not exist") {
+			return fmt.Errorf("warned: %q", got)
+		}
+		return nil
+	})
+	b.watches.freeze(true)
+	t.Cleanup(func() { b.watches.freeze(false) })
 }
 
 // listening is a client that collects warnings, as the administrator or, with a name, as that user.
