@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gangway-serving/gangway/plan/names"
-
 	corev1 "k8s.io/api/core/v1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/names"
 )
 
 func mustSay(t *testing.T, said string, wants ...string) {

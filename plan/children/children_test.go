@@ -110,8 +110,11 @@ func TestTheEntryServiceSelectsTheEntryPodAlone(t *testing.T) {
 	svc := children.EntryService(ms, "prefill", 0, 1)
 	var selected []string
 	for _, id := range []children.PodID{
-		{Role: "prefill", Replica: 1}, {Role: "prefill", Replica: 1, Index: 1},
-		{Role: "prefill", Replica: 0}, {Role: "decode", Replica: 1}, {Group: 1, Role: "prefill", Replica: 1},
+		{Role: "prefill", Replica: 1},
+		{Role: "prefill", Replica: 1, Index: 1},
+		{Role: "prefill", Replica: 0},
+		{Role: "decode", Replica: 1},
+		{Group: 1, Role: "prefill", Replica: 1},
 	} {
 		pod := children.Pod(ms, template, "hash", id)
 		matches := true

@@ -1,6 +1,7 @@
 package revision_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,39 +103,48 @@ func TestResolve(t *testing.T) {
 		want  answer
 	}{
 		"nothing changed: the very object": {
-			withImage("i:2"), []*appsv1.ControllerRevision{first, second},
+			withImage("i:2"),
+			[]*appsv1.ControllerRevision{first, second},
 			answer{Name: name2, Hash: hash2, Number: 2, Replicas: `{"r":2}`},
 		},
 		"a new image makes a new revision with the next number": {
-			withImage("i:2"), []*appsv1.ControllerRevision{first},
+			withImage("i:2"),
+			[]*appsv1.ControllerRevision{first},
 			answer{Name: name2, Hash: hash2, Number: 2, Replicas: `{"r":2}`, Create: true, Copied: true},
 		},
 		"a rollback makes the old revision the newest": {
-			withImage("i:1"), []*appsv1.ControllerRevision{second, first},
+			withImage("i:1"),
+			[]*appsv1.ControllerRevision{second, first},
 			answer{Name: name1, Hash: hash1, Number: 3, Replicas: `{"r":2}`, Copied: true},
 		},
 		"other role replicas are remembered, under the same number": {
-			scaled, []*appsv1.ControllerRevision{first},
+			scaled,
+			[]*appsv1.ControllerRevision{first},
 			answer{Name: name1, Hash: hash1, Number: 1, Replicas: `{"r":5}`, Copied: true},
 		},
 		"a hash that is taken by other content gets a collision count": {
-			withImage("i:2"), []*appsv1.ControllerRevision{first, collided},
+			withImage("i:2"),
+			[]*appsv1.ControllerRevision{first, collided},
 			answer{Name: name2b, Hash: hash2b, Number: 3, Replicas: `{"r":2}`, Create: true, Copied: true, Count: ptr.To[int32](1)},
 		},
 		"a collision count of the status is used": {
-			counted, []*appsv1.ControllerRevision{first},
+			counted,
+			[]*appsv1.ControllerRevision{first},
 			answer{Name: name3, Hash: hash3, Number: 2, Replicas: `{"r":2}`, Create: true, Copied: true, Count: ptr.To[int32](4)},
 		},
 		"what an older Gangway wrote, with other bytes and another hash, is kept": {
-			withImage("i:1"), []*appsv1.ControllerRevision{older},
+			withImage("i:1"),
+			[]*appsv1.ControllerRevision{older},
 			answer{Name: "m-oldhash", Hash: "oldhash", Number: 1, Replicas: `{"r":2}`},
 		},
 		"of two that mean the same, the newest is the one": {
-			withImage("i:1"), []*appsv1.ControllerRevision{newer, older},
+			withImage("i:1"),
+			[]*appsv1.ControllerRevision{newer, older},
 			answer{Name: "m-newer", Hash: "newer", Number: 2, Replicas: `{"r":2}`},
 		},
 		"a revision that is being deleted is not used again, nor is its name": {
-			withImage("i:1"), []*appsv1.ControllerRevision{going},
+			withImage("i:1"),
+			[]*appsv1.ControllerRevision{going},
 			answer{Name: name1b, Hash: hash1b, Number: 2, Replicas: `{"r":2}`, Create: true, Copied: true, Count: ptr.To[int32](1)},
 		},
 	}
@@ -164,7 +174,7 @@ func TestResolve(t *testing.T) {
 				t.Errorf("what is owned was changed (-before +after):\n%s", diff)
 			}
 			for _, o := range tc.owned {
-				if o.Name == rev.Name && string(o.Data.Raw) != string(rev.Data.Raw) {
+				if o.Name == rev.Name && !bytes.Equal(o.Data.Raw, rev.Data.Raw) {
 					t.Errorf("data of %s changed", o.Name)
 				}
 			}

@@ -79,7 +79,7 @@ func TestWhatTheHashCovers(t *testing.T) {
 	role := func() *gangwaytesting.RoleWrapper {
 		return gangwaytesting.MakeRole("prefill").Replicas(4).Workers(1).Port(8000)
 	}
-	base := func() *gangwaytesting.ModelServingWrapper { return gangwaytesting.Sample() }
+	base := gangwaytesting.Sample
 	template := func(change func(*workloadv1alpha1.PodTemplateSpec)) *gangwaytesting.ModelServingWrapper {
 		return base().Role(role().Entry(change).Obj())
 	}
@@ -223,12 +223,18 @@ func TestEqual(t *testing.T) {
 		want bool
 	}{
 		"the same bytes": {one, one, true},
-		"another order of keys and spaces": {one,
-			`{ "roles":[{"entryTemplate":{"spec":{"containers":[{"image":"i:1","name":"c"}]}},"name":"r"}]}`, true},
-		"a default that an older Gangway wrote out": {one,
-			`{"roles":[{"name":"r","entryTemplate":{"metadata":{},"spec":{"containers":[{"name":"c","image":"i:1","resources":{},"imagePullPolicy":"IfNotPresent"}]}},"workerReplicas":0}]}`, true},
-		"another image": {one,
-			`{"roles":[{"name":"r","entryTemplate":{"spec":{"containers":[{"name":"c","image":"i:2"}]}}}]}`, false},
+		"another order of keys and spaces": {
+			one,
+			`{ "roles":[{"entryTemplate":{"spec":{"containers":[{"image":"i:1","name":"c"}]}},"name":"r"}]}`, true,
+		},
+		"a default that an older Gangway wrote out": {
+			one,
+			`{"roles":[{"name":"r","entryTemplate":{"metadata":{},"spec":{"containers":[{"name":"c","image":"i:1","resources":{},"imagePullPolicy":"IfNotPresent"}]}},"workerReplicas":0}]}`, true,
+		},
+		"another image": {
+			one,
+			`{"roles":[{"name":"r","entryTemplate":{"spec":{"containers":[{"name":"c","image":"i:2"}]}}}]}`, false,
+		},
 		"damaged data": {one, `{`, false},
 	}
 	for name, tc := range cases {
