@@ -55,8 +55,22 @@ e2e: build programs ## The whole product on the local cluster
 e2e-gateway: build gateway-bed ## Real HTTP through a real Gateway on the local cluster; needs root
 	$(GOTEST) -count=1 -timeout=30m -v ./e2e/gateway
 
-bench: ## Benchmarks of the planner and the webhooks
-	$(GOTEST) -run='^$$' -bench=. -benchmem ./plan/... ./webhooks/...
+bench: need-assets ## Benchmarks: a pass of the planner, the creation of Pods, whole admission answers
+	go test -run='^$$' -bench=. -benchmem ./plan
+	go test -run='^$$' -bench=. -benchtime=2000x ./webhooks
+	go test -run='^$$' -bench=. -benchtime=1x -timeout=60m ./controllers
+
+SOAK ?= 10m
+soak: ## Simulated clusters of new seeds, for SOAK (10m)
+	go test ./plan -count=1 -run='^TestSoak$$' -soak=$(SOAK) -timeout=0 -v
+
+FUZZ ?= 10m
+fuzz: need-assets ## Each fuzz target of the webhooks in turn, for FUZZ (10m)
+	@for package in ./webhooks ./webhooks/validating ./webhooks/mutating; do \
+	  for target in $$(go test -list='^Fuzz' $$package | grep '^Fuzz'); do \
+	    go test -run='^$$' -fuzz="^$$target$$" -fuzztime=$(FUZZ) $$package; \
+	  done; \
+	done
 
 deflake: need-gcc need-assets ## Ten shuffled runs of every test, to find the flaky ones
 	$(GOTEST) -race -count=10 -shuffle=on -failfast $(unit_packages)
@@ -70,7 +84,7 @@ lint: golangci-lint ## golangci-lint, with the import table of the house
 
 ##@ Make
 
-build: ## bin/gangway, the kubectl plugin and bin/cluster
+build: ## bin/gangway and bin/cluster
 	go build -o bin/ ./cmd/... ./e2e/cluster/cmd/cluster
 
 generate: controller-gen ## Write deepcopy functions, CRDs and roles from the markers
