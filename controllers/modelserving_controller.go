@@ -34,7 +34,7 @@ type ModelServingReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings,verbs=get;list;watch
-// +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings/status,verbs=get;update
+// +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings/status,verbs=update
 // +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;update;delete
@@ -42,7 +42,7 @@ type ModelServingReconciler struct {
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile does one pass: gather, plan, write, tell. A pass that meets faults has told of them in
 // the status, and is tried again after a back-off; an error is returned only for what the status

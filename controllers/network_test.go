@@ -1,7 +1,9 @@
 package controllers_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,8 +15,10 @@ import (
 type network struct {
 	mu      sync.Mutex
 	written []string
-	left    int
-	cut     chan struct{}
+	// forbidden are the requests that were refused for want of a right.
+	forbidden []string
+	left      int
+	cut       chan struct{}
 	// answered, when set, is told of every answer, one at a time.
 	answered func(req *http.Request, status int)
 }
@@ -76,6 +80,11 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 			return nil, errCut
 		}
 		resp, err := next.RoundTrip(req)
+		if err == nil && resp.StatusCode == http.StatusForbidden {
+			if err := n.noteForbidden(req, resp); err != nil {
+				return nil, err
+			}
+		}
 		if err == nil && n.answered != nil {
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -83,4 +92,20 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		return resp, err
 	})
+}
+
+// noteForbidden tells a right that is missing from a quota that is spent or a namespace that goes,
+// which have the same status.
+func (n *network) noteForbidden(req *http.Request, resp *http.Response) error {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if bytes.Contains(body, []byte(" cannot ")) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.forbidden = append(n.forbidden, req.Method+" "+req.URL.Path)
+	}
+	return nil
 }

@@ -2,21 +2,24 @@ package controllers_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -24,7 +27,7 @@ import (
 )
 
 // shippedRole reads the ClusterRole that is installed with the manager.
-func shippedRole(t *testing.T) *rbacv1.ClusterRole {
+func shippedRole(t testing.TB) *rbacv1.ClusterRole {
 	t.Helper()
 	root, err := gangwaytesting.Root()
 	if err != nil {
@@ -48,33 +51,54 @@ func shippedRole(t *testing.T) *rbacv1.ClusterRole {
 	}
 }
 
-// The shipped rights are all that the manager needs for a whole life of a ModelServing.
-func TestManagerWithTheShippedRights(t *testing.T) {
-	t.Parallel()
-	w := newWorldOn(t, shared)
+// shippedRights is a way to the API server with the rights that are installed with the manager, and
+// no others. What net sees refused for want of a right fails the test.
+func shippedRights(t testing.TB, server *gangwaytesting.APIServer, net *network) *rest.Config {
+	t.Helper()
+	const group = "shipped-rights"
 	role := shippedRole(t)
-	role.Name = "manager-of-" + w.ns
-	user := "manager-of-" + w.ns
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group}},
 		RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", APIGroup: rbacv1.GroupName, Name: role.Name},
 	}
-	w.create(role, binding)
-	identity, err := shared.Environment.ControlPlane.AddUser(envtest.User{Name: user}, &rest.Config{})
+	for _, obj := range []client.Object{role, binding} {
+		if err := server.Client.Create(t.Context(), obj); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	allowed := func(ctx context.Context) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "manager", Groups: []string{group},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: workloadv1alpha1.GroupName, Resource: "modelservings", Verb: "list"},
+		}}
+		err := server.Client.Create(ctx, review)
+		return review.Status.Allowed, err
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, timeout, true, allowed); err != nil {
+		t.Fatalf("the API server does not learn the shipped rights: %v", err)
+	}
+	user, err := server.Environment.ControlPlane.AddUser(envtest.User{Name: "manager", Groups: []string{group}}, &rest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.config = identity.Config()
-	var mu sync.Mutex
-	var forbidden []string
-	w.net.answered = func(req *http.Request, status int) {
-		if status == http.StatusForbidden || status == http.StatusUnauthorized {
-			mu.Lock()
-			defer mu.Unlock()
-			forbidden = append(forbidden, req.Method+" "+req.URL.Path)
+
+	t.Cleanup(func() {
+		net.mu.Lock()
+		defer net.mu.Unlock()
+		if len(net.forbidden) > 0 {
+			t.Errorf("forbidden: %v", net.forbidden)
 		}
-	}
+	})
+	return user.Config()
+}
+
+// The shipped rights are all that the manager needs for a whole life of a ModelServing. The tests of
+// routes and VLLMServices run with nothing else.
+func TestManagerWithTheShippedRights(t *testing.T) {
+	t.Parallel()
+	w := newWorldOn(t, shared)
+	w.config = shippedRights(t, shared, w.net)
 	w.start()
 
 	ms := twoRoles(2).RevisionHistoryLimit(0).RecoveryPolicy(workloadv1alpha1.RecoverServingGroup).Obj()
@@ -98,10 +122,4 @@ func TestManagerWithTheShippedRights(t *testing.T) {
 	w.available(ms, 1)
 	w.eventEmitted(ms, workloadv1alpha1.EventGroupRecreating)
 	w.quiet(ms)
-
-	mu.Lock()
-	defer mu.Unlock()
-	if len(forbidden) > 0 {
-		t.Errorf("forbidden: %v", forbidden)
-	}
 }

@@ -59,7 +59,7 @@ func newRigOn(t testing.TB, server *gangwaytesting.APIServer) *rig {
 
 func (r *rig) start() {
 	r.Helper()
-	config := rest.CopyConfig(r.server.Config)
+	config := rest.CopyConfig(shippedRights(r, r.server, r.net))
 	config.QPS = -1
 	config.Wrap(r.net.wrap)
 	options := controllers.CacheOptions()

@@ -28,7 +28,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=aiinfra.example.com,resources=vllmservices,verbs=get;list;watch
-// +kubebuilder:rbac:groups=aiinfra.example.com,resources=vllmservices/status,verbs=get;update
+// +kubebuilder:rbac:groups=aiinfra.example.com,resources=vllmservices/status,verbs=update
 // +kubebuilder:rbac:groups=aiinfra.example.com,resources=vllmservices/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
