@@ -7,6 +7,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/action"
 	"github.com/gangway-serving/gangway/plan/gang"
+	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/revision"
 )
 
@@ -62,9 +63,8 @@ func (gs *gangs) reconcile(s *stages, g *group) (ready bool) {
 }
 
 func (gs *gangs) gangOf(g *group) *madeGang {
-	t, mixed := gs.templateOf(g)
-	if mixed {
-		return gs.make(g, t)
+	if t, members, mixed := gs.mixture(g); mixed {
+		return gs.make(g, t, members)
 	}
 	key := gangKey{revision: g.target.Hash, waiting: g.waiting}
 	if m, ok := gs.made[key]; ok {
@@ -73,21 +73,25 @@ func (gs *gangs) gangOf(g *group) *madeGang {
 	if gs.made == nil {
 		gs.made = map[gangKey]*madeGang{}
 	}
-	m := gs.make(g, t)
+	m := gs.make(g, g.target.Template, nil)
 	gs.made[key] = m
 	return m
 }
 
 // make makes the PodGroup of a group from a ModelServing that has the scheduler and the role replicas
-// that the group has, which for an outdated group are not those of the spec.
-func (gs *gangs) make(g *group, t revision.Template) *madeGang {
+// that the group has, which for an outdated group are not those of the spec. members, unless it is
+// nil, is how many replicas of each role are of the gang.
+func (gs *gangs) make(g *group, t revision.Template, members map[string]int) *madeGang {
 	ms := *gs.ms
 	ms.Spec.SchedulerName = t.SchedulerName
-	if g.waiting {
+	if g.waiting || members != nil {
 		ms.Spec.Template.Roles = make([]workloadv1alpha1.Role, 0, len(t.Roles))
 		for i := range t.Roles {
-			r := t.Roles[i]
-			r.Replicas = ptr.To(int32(gs.wantedReplicas(g, r.Name)))
+			r, replicas := t.Roles[i], gs.wantedReplicas(g, t.Roles[i].Name)
+			if members != nil {
+				replicas = members[r.Name]
+			}
+			r.Replicas = ptr.To(int32(replicas))
 			ms.Spec.Template.Roles = append(ms.Spec.Template.Roles, r)
 		}
 	}
@@ -98,19 +102,22 @@ func (gs *gangs) make(g *group, t revision.Template) *madeGang {
 	return m
 }
 
-// templateOf is what the gang of a group is made from. While a role rolls from one size to another,
-// or part of it is protected from that, the smaller size counts: a gang that asks for Pods which
-// nobody makes is never scheduled.
-func (gs *gangs) templateOf(g *group) (t revision.Template, mixed bool) {
+// mixture is what the gang of a group is made from whose role replicas are of several revisions. A
+// gang that asks for Pods which nobody makes is never scheduled: while a role rolls from one size to
+// another, or part of it is protected from that, the smaller size counts; and replicas that another
+// scheduler places are no members.
+func (gs *gangs) mixture(g *group) (t revision.Template, members map[string]int, mixed bool) {
 	t = g.target.Template
 	if !gs.byRole {
-		return t, false
+		return t, nil, false
 	}
+	schedulers := false
 	for i := range g.roles {
 		for _, r := range g.roles[i].replicas {
 			if r.target == nil || r.target == g.target {
 				continue
 			}
+			schedulers = schedulers || r.target.Template.SchedulerName != t.SchedulerName
 			old, ok := r.target.Template.Role(r.role)
 			now, _ := t.Role(r.role)
 			if !ok || old.WorkerReplicas >= now.WorkerReplicas {
@@ -128,5 +135,17 @@ func (gs *gangs) templateOf(g *group) (t revision.Template, mixed bool) {
 			}
 		}
 	}
-	return t, mixed
+	if !schedulers {
+		return t, nil, mixed
+	}
+	members = map[string]int{}
+	for i := range g.roles {
+		for _, r := range g.roles[i].replicas {
+			if r.target != nil && r.target.Template.SchedulerName == names.SchedulerVolcano {
+				members[r.role]++
+				t.SchedulerName = names.SchedulerVolcano
+			}
+		}
+	}
+	return t, members, true
 }

@@ -37,8 +37,8 @@ func OwnerReference(ms *workloadv1alpha1.ModelServing) metav1.OwnerReference {
 }
 
 // Pod makes a Pod from the template of a revision. The role must be in the template.
-// schedulerName and the gang's annotations are left to the Pod webhook, which puts them into Pods
-// from anybody.
+// The gang's annotations are left to the Pod webhook, which puts them into Pods from anybody; it does
+// not know that a Pod of an earlier revision has an earlier scheduler, so that this is set here.
 //
 // A worker of a role without a worker template gets an empty spec, which the API server refuses in
 // words of its own; admission lets no such ModelServing in.
@@ -84,6 +84,9 @@ func Pod(ms *workloadv1alpha1.ModelServing, t revision.Template, revisionHash st
 			OwnerReferences: []metav1.OwnerReference{OwnerReference(ms)},
 		},
 		Spec: *template.Spec.DeepCopy(),
+	}
+	if t.SchedulerName != "" {
+		pod.Spec.SchedulerName = t.SchedulerName
 	}
 	env := []corev1.EnvVar{
 		{Name: names.EnvEntryAddress, Value: names.EntryAddress(group, roleID, ms.Namespace)},

@@ -39,6 +39,10 @@ func ForPod(pod *corev1.Pod, ms *workloadv1alpha1.ModelServing) (Injection, *fie
 		return Injection{}, fault
 	}
 	in := Injection{SchedulerName: ms.Spec.SchedulerName}
+	if pod.Labels[names.LabelRevision] != "" && pod.Spec.SchedulerName != "" {
+		// Made by Gangway from a revision that may be an earlier one, with another scheduler.
+		in.SchedulerName = pod.Spec.SchedulerName
+	}
 	if in.SchedulerName == names.SchedulerVolcano {
 		in.Annotations = map[string]string{
 			names.AnnotationGroupName: pod.Labels[names.LabelGroup],

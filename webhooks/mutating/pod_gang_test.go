@@ -53,6 +53,17 @@ func TestForPod(t *testing.T) {
 			name: "another scheduler has no gangs", pod: member(), ms: MakeModelServing("sample").SchedulerName("other"),
 			want: mutating.Injection{SchedulerName: "other"},
 		},
+		{
+			name: "a Pod of a revision that had another scheduler keeps it", pod: member(func(p *corev1.Pod) {
+				p.Labels[names.LabelRevision] = "abc"
+			}), want: mutating.Injection{SchedulerName: "default-scheduler"},
+		},
+		{
+			name: "a Pod of a revision that had Volcano stays in its gang", pod: member(func(p *corev1.Pod) {
+				p.Labels[names.LabelRevision] = "abc"
+				p.Spec.SchedulerName = "volcano"
+			}), ms: MakeModelServing("sample").SchedulerName("other"), want: volcano,
+		},
 		{name: "no scheduler leaves the Pod's", pod: member(), ms: MakeModelServing("sample").SchedulerName("")},
 		{
 			name: "nobody's Pod", pod: member(func(p *corev1.Pod) { p.OwnerReferences = nil }),
