@@ -142,5 +142,69 @@ func podTemplateMessages() []messageCase {
 				RunAsGroup: ptr.To[int64](-2), Privileged: ptr.To(true), AllowPrivilegeEscalation: ptr.To(false),
 			}
 		})),
+		created("hooks that do nothing, and restart policies of containers", container(func(c *corev1.Container) {
+			c.Lifecycle = &corev1.Lifecycle{
+				PostStart: &corev1.LifecycleHandler{},
+				PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{}, Sleep: &corev1.SleepAction{Seconds: -1}, HTTPGet: &corev1.HTTPGetAction{
+					Port: intstr.FromInt32(80), HTTPHeaders: []corev1.HTTPHeader{{Name: "a b"}},
+				}},
+			}
+			c.RestartPolicyRules = []corev1.ContainerRestartRule{{}, {Action: "Restart", ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: "Is"}}}
+			c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "gpu", RestartPolicy: "Maybe"}}
+		})),
+		created("a container that is never restarted, and a readiness probe with a grace period", container(func(c *corev1.Container) {
+			c.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
+			c.ReadinessProbe = &corev1.Probe{TerminationGracePeriodSeconds: ptr.To[int64](5), ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}
+		})),
+		created("name servers and host aliases without addresses", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.DNSConfig = &corev1.PodDNSConfig{
+				Nameservers: []string{"dns", "10.0.0.1", "10.0.0.2", "10.0.0.3"}, Searches: []string{"a b", "."}, Options: []corev1.PodDNSConfigOption{{}},
+			}
+			t.Spec.HostAliases = []corev1.HostAlias{{IP: "db", Hostnames: []string{"DB"}}}
+		})),
+		created("what only the API server computes", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.Priority, t.Spec.PreemptionPolicy = ptr.To[int32](1000), ptr.To(corev1.PreemptNever)
+			t.Spec.Overhead = quantities("cpu", "1")
+			t.Spec.OS = &corev1.PodOS{}
+		})),
+		created("gates and claims", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "a b"}}
+			t.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "gate"}, {Name: "gate"}}
+			t.Spec.ResourceClaims = []corev1.PodResourceClaim{
+				{Name: "gpu"}, {Name: "gpu", ResourceClaimName: ptr.To("")}, {Name: "A", ResourceClaimTemplateName: ptr.To("A")},
+			}
+			t.Spec.Resources = &corev1.ResourceRequirements{
+				Limits: quantities("nvidia.com/gpu", "1"), Claims: []corev1.ResourceClaim{{Name: "gpu"}},
+			}
+		})),
+		created("profiles without files, and files without profiles", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.SecurityContext = &corev1.PodSecurityContext{
+				SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost},
+				AppArmorProfile:          &corev1.AppArmorProfile{Type: "Strict"},
+				SupplementalGroupsPolicy: ptr.To(corev1.SupplementalGroupsPolicy("None")),
+			}
+			t.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{SeccompProfile: &corev1.SeccompProfile{
+				Type: corev1.SeccompProfileTypeRuntimeDefault, LocalhostProfile: ptr.To("a.json"),
+			}}
+		})),
+		created("sources of variables that name nothing", container(func(c *corev1.Container) {
+			c.Env = []corev1.EnvVar{
+				{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{}}},
+				{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.replicas"}}},
+				{Name: "C", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{}}},
+			}
+			c.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{}}}
+		})),
+		created("volumes whose source is not filled in", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.Volumes = []corev1.Volume{
+				{Name: "a", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}},
+				{Name: "b", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
+				{Name: "c", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}}},
+				{Name: "d", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/a/../b"}}},
+				{Name: "e", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Path: "models"}}},
+				{Name: "f", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}},
+				{Name: "g", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("-1"))}}},
+			}
+		})),
 	}
 }

@@ -41,6 +41,13 @@ func schedulingMessages() []messageCase {
 				},
 			}
 		})),
+		created("an affinity to namespaces and labels that cannot be", template(func(t *workloadv1alpha1.PodTemplateSpec) {
+			t.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: "zone", Namespaces: []string{"A"}, MatchLabelKeys: []string{"a b"},
+				}},
+			}}
+		})),
 		created("a required node affinity without terms", template(func(t *workloadv1alpha1.PodTemplateSpec) {
 			t.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{},

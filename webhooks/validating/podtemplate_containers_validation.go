@@ -65,6 +65,7 @@ func validateContainers(spec *corev1.PodSpec, path *field.Path) field.ErrorList 
 		c, at := &spec.Containers[i], path.Child("containers").Index(i)
 		errs = append(errs, validateContainerName(c.Name, seen, at.Child("name"))...)
 		errs = append(errs, validateContainer(c, pod, at)...)
+		errs = append(errs, validateContainerRestart(c, at)...)
 	}
 	return errs
 }
@@ -107,6 +108,8 @@ func validateContainer(c *corev1.Container, pod podParts, path *field.Path) fiel
 		}
 	}
 	errs = append(errs, validateMounts(c, pod.volumes, path)...)
+	errs = append(errs, validateLifecycle(c.Lifecycle, path.Child("lifecycle"))...)
+	errs = append(errs, validateResize(c.ResizePolicy, path.Child("resizePolicy"))...)
 	errs = append(errs, validateProbe(c.LivenessProbe, true, path.Child("livenessProbe"))...)
 	errs = append(errs, validateProbe(c.ReadinessProbe, false, path.Child("readinessProbe"))...)
 	errs = append(errs, validateProbe(c.StartupProbe, true, path.Child("startupProbe"))...)
@@ -147,6 +150,20 @@ func validateInitContainer(c *corev1.Container, path *field.Path) field.ErrorLis
 		if part.set {
 			errs = append(errs, rulePodInit.invalid(path.Child(part.field), c.Name,
 				"remove it, or set restartPolicy: Always to make the container a sidecar"))
+		}
+	}
+	return errs
+}
+
+func validateResize(policies []corev1.ContainerResizePolicy, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range judged(len(policies), &errs) {
+		p, at := &policies[i], path.Index(i)
+		if p.ResourceName != corev1.ResourceCPU && p.ResourceName != corev1.ResourceMemory {
+			errs = append(errs, rulePodEnum.invalid(at.Child("resourceName"), string(p.ResourceName), "use cpu or memory"))
+		}
+		if p.RestartPolicy != corev1.NotRequired && p.RestartPolicy != corev1.RestartContainer {
+			errs = append(errs, rulePodEnum.invalid(at.Child("restartPolicy"), string(p.RestartPolicy), "use NotRequired or RestartContainer"))
 		}
 	}
 	return errs

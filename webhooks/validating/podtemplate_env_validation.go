@@ -2,6 +2,7 @@ package validating
 
 import (
 	"reflect"
+	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -51,6 +52,7 @@ func validateEnv(env []corev1.EnvVar, path *field.Path) field.ErrorList {
 		if n := countSet(*e.ValueFrom); n != 1 {
 			errs = append(errs, ruleEnvSource.invalid(at.Child("valueFrom"), int64(n), "name exactly one source"))
 		}
+		errs = append(errs, validateEnvSource(e.ValueFrom, at.Child("valueFrom"))...)
 	}
 	return errs
 }
@@ -61,9 +63,45 @@ func validateEnvFrom(from []corev1.EnvFromSource, path *field.Path) field.ErrorL
 		if n := countSet(from[i]); n != 1 {
 			errs = append(errs, ruleEnvSource.invalid(path.Index(i), int64(n), "name exactly one of configMapRef and secretRef"))
 		}
+		if r := from[i].ConfigMapRef; r != nil {
+			errs = append(errs, validateRequiredReference(&r.Name, path.Index(i).Child("configMapRef", "name"))...)
+		}
+		if r := from[i].SecretRef; r != nil {
+			errs = append(errs, validateRequiredReference(&r.Name, path.Index(i).Child("secretRef", "name"))...)
+		}
 	}
 	return errs
 }
+
+func validateEnvSource(s *corev1.EnvVarSource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r := s.ConfigMapKeyRef; r != nil {
+		errs = append(errs, validateRequiredReference(&r.Name, path.Child("configMapKeyRef", "name"))...)
+		errs = append(errs, validateSourceKey(r.Key, path.Child("configMapKeyRef", "key"))...)
+	}
+	if r := s.SecretKeyRef; r != nil {
+		errs = append(errs, validateRequiredReference(&r.Name, path.Child("secretKeyRef", "name"))...)
+		errs = append(errs, validateSourceKey(r.Key, path.Child("secretKeyRef", "key"))...)
+	}
+	if r := s.FieldRef; r != nil && !podField.MatchString(r.FieldPath) {
+		errs = append(errs, ruleEnvSource.invalid(path.Child("fieldRef", "fieldPath"), r.FieldPath,
+			"use a field that Kubernetes offers, for example \"metadata.name\" or \"metadata.labels['key']\""))
+	}
+	if r := s.ResourceFieldRef; r != nil && r.Resource == "" {
+		errs = append(errs, ruleEnvSource.required(path.Child("resourceFieldRef", "resource"), "name it, for example \"limits.cpu\""))
+	}
+	return errs
+}
+
+func validateSourceKey(key string, path *field.Path) field.ErrorList {
+	if len(validation.IsConfigMapKey(key)) == 0 {
+		return nil
+	}
+	return field.ErrorList{ruleEnvSource.invalid(path, key, "name the key: letters, digits, '-', '_' and '.'")}
+}
+
+// podField are the fields of a Pod that a variable can hold.
+var podField = regexp.MustCompile(`^(metadata\.(name|namespace|uid)|metadata\.(labels|annotations)\[.+\]|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs))$`)
 
 // countSet counts the pointers of a union that are set.
 func countSet(union any) int {

@@ -129,20 +129,22 @@ func validateProbe(p *corev1.Probe, successOnce bool, path *field.Path) field.Er
 		errs = append(errs, rulePodProbe.invalid(path.Child("successThreshold"), p.SuccessThreshold,
 			"use 1: only readiness may ask for more"))
 	}
-	if p.HTTPGet != nil {
-		errs = append(errs, validateProbePort(p.HTTPGet.Port, path.Child("httpGet", "port"))...)
-		errs = append(errs, oneOf(p.HTTPGet.Scheme, path.Child("httpGet", "scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
+	if g := p.TerminationGracePeriodSeconds; g != nil && (!successOnce || *g < 1) {
+		errs = append(errs, rulePodProbe.invalid(path.Child("terminationGracePeriodSeconds"), *g,
+			"remove it: only probes that end a container have one, of 1 or more"))
 	}
+	errs = append(errs, validateExec(rulePodProbe, p.Exec, path.Child("exec"))...)
+	errs = append(errs, validateHTTPGet(rulePodProbe, p.HTTPGet, path.Child("httpGet"))...)
 	if p.TCPSocket != nil {
-		errs = append(errs, validateProbePort(p.TCPSocket.Port, path.Child("tcpSocket", "port"))...)
+		errs = append(errs, validateHandlerPort(rulePodProbe, p.TCPSocket.Port, path.Child("tcpSocket", "port"))...)
 	}
 	if p.GRPC != nil {
-		errs = append(errs, validateProbePort(intstr.FromInt32(p.GRPC.Port), path.Child("grpc", "port"))...)
+		errs = append(errs, validateHandlerPort(rulePodProbe, intstr.FromInt32(p.GRPC.Port), path.Child("grpc", "port"))...)
 	}
 	return errs
 }
 
-func validateProbePort(port intstr.IntOrString, path *field.Path) field.ErrorList {
+func validateHandlerPort(rule *Rule, port intstr.IntOrString, path *field.Path) field.ErrorList {
 	if port.Type == intstr.String {
 		if len(validation.IsValidPortName(port.StrVal)) == 0 {
 			return nil
@@ -150,5 +152,5 @@ func validateProbePort(port intstr.IntOrString, path *field.Path) field.ErrorLis
 	} else if len(validation.IsValidPortNum(int(port.IntVal))) == 0 {
 		return nil
 	}
-	return field.ErrorList{rulePodProbe.invalid(path, port, "use a number from 1 to 65535, or the name of a port")}
+	return field.ErrorList{rule.invalid(path, port, "use a number from 1 to 65535, or the name of a port")}
 }

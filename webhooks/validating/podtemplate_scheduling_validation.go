@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
@@ -174,10 +175,28 @@ func validatePodTerm(t *corev1.PodAffinityTerm, path *field.Path) field.ErrorLis
 	var errs field.ErrorList
 	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.LabelSelector, path.Child("labelSelector")))...)
 	errs = append(errs, ruleAffinity.adopt(validateLabelSelector(t.NamespaceSelector, path.Child("namespaceSelector")))...)
+	for i := range judged(len(t.Namespaces), &errs) {
+		if ns := t.Namespaces[i]; len(validation.IsDNS1123Label(ns)) > 0 {
+			errs = append(errs, ruleAffinity.invalid(path.Child("namespaces").Index(i), ns, "write the name of a namespace"))
+		}
+	}
+	errs = append(errs, validateLabelKeys(t.MatchLabelKeys, t.LabelSelector != nil, path.Child("matchLabelKeys"))...)
+	errs = append(errs, validateLabelKeys(t.MismatchLabelKeys, t.LabelSelector != nil, path.Child("mismatchLabelKeys"))...)
 	if t.TopologyKey == "" {
 		return append(errs, ruleAffinity.required(path.Child("topologyKey"), "name one, for example kubernetes.io/hostname"))
 	}
 	return append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey")))...)
+}
+
+func validateLabelKeys(keys []string, selects bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(keys) > 0 && !selects {
+		errs = append(errs, ruleAffinity.invalid(path, int64(len(keys)), "add a labelSelector, or remove the keys"))
+	}
+	for i := range judged(len(keys), &errs) {
+		errs = append(errs, ruleAffinity.adopt(metav1validation.ValidateLabelName(keys[i], path.Index(i)))...)
+	}
+	return errs
 }
 
 func validateSpread(c *corev1.TopologySpreadConstraint, path *field.Path) field.ErrorList {

@@ -46,7 +46,7 @@ var (
 		Fix:     "remove it from the template, or change spec.schedulerName",
 	})
 	rulePodHostname = newRule(Rule{
-		ID: "pod-hostname", Effect: Rejects, Field: "*Template.spec.{hostname,subdomain}",
+		ID: "pod-hostname", Effect: Rejects, Field: "*Template.spec.{hostname,subdomain,hostnameOverride}",
 		Says:    "Pods get their host names from Gangway's naming, and find each other by ENTRY_ADDRESS",
 		Example: "hostname: server",
 		Fix:     "remove it",
@@ -75,18 +75,6 @@ var (
 		Example: "activeDeadlineSeconds: 0",
 		Fix:     "remove it: Pods that serve have no deadline",
 	})
-	rulePodDNS = newRule(Rule{
-		ID: "pod-dns", Effect: Rejects, Field: "*Template.spec.dnsConfig",
-		Says:    "dnsPolicy None needs a name server",
-		Example: "dnsPolicy: None without dnsConfig",
-		Fix:     "add dnsConfig.nameservers, or remove dnsPolicy",
-	})
-	rulePodSecurity = newRule(Rule{
-		ID: "pod-security", Effect: Rejects, Field: "*Template.spec[.containers[]].securityContext",
-		Says:    "users and groups must be numbers from 0 to 2147483647, and a privileged container may escalate",
-		Example: "runAsUser: -1",
-		Fix:     "correct the number, or drop one of the two contradicting settings",
-	})
 )
 
 // validatePodTemplate refuses what the API server would refuse when the controller creates the Pod.
@@ -105,6 +93,9 @@ func validatePodTemplate(t *workloadv1alpha1.PodTemplateSpec, schedulerName stri
 	}
 	if spec.Subdomain != "" {
 		errs = append(errs, rulePodHostname.invalid(at.Child("subdomain"), spec.Subdomain, "remove it"))
+	}
+	if spec.HostnameOverride != nil {
+		errs = append(errs, rulePodHostname.invalid(at.Child("hostnameOverride"), *spec.HostnameOverride, "remove it"))
 	}
 	if p := spec.RestartPolicy; p != "" && p != corev1.RestartPolicyAlways {
 		errs = append(errs, rulePodRestartPolicy.invalid(at.Child("restartPolicy"), string(p),
@@ -186,49 +177,15 @@ func validateReference(name string, path *field.Path) field.ErrorList {
 
 func validatePodSettings(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, oneOf(spec.DNSPolicy, path.Child("dnsPolicy"),
-		corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)...)
-	if spec.PreemptionPolicy != nil {
-		errs = append(errs, oneOf(*spec.PreemptionPolicy, path.Child("preemptionPolicy"),
-			corev1.PreemptLowerPriority, corev1.PreemptNever)...)
-	}
-	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
-		errs = append(errs, rulePodDNS.required(path.Child("dnsConfig", "nameservers"), "add one, or remove dnsPolicy"))
-	}
 	if d := spec.ActiveDeadlineSeconds; d != nil && *d < 1 {
 		errs = append(errs, rulePodDeadline.invalid(path.Child("activeDeadlineSeconds"), *d, "remove it: Pods that serve have no deadline"))
 	}
-	if c := spec.SecurityContext; c != nil {
-		at := path.Child("securityContext")
-		errs = append(errs, validateID(c.RunAsUser, at.Child("runAsUser"))...)
-		errs = append(errs, validateID(c.RunAsGroup, at.Child("runAsGroup"))...)
-		errs = append(errs, validateID(c.FSGroup, at.Child("fsGroup"))...)
-		for i := range judged(len(c.SupplementalGroups), &errs) {
-			errs = append(errs, validateID(&c.SupplementalGroups[i], at.Child("supplementalGroups").Index(i))...)
-		}
-	}
-	return errs
-}
-
-func validateSecurityContext(c *corev1.SecurityContext, path *field.Path) field.ErrorList {
-	if c == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	errs = append(errs, validateID(c.RunAsUser, path.Child("runAsUser"))...)
-	errs = append(errs, validateID(c.RunAsGroup, path.Child("runAsGroup"))...)
-	if c.Privileged != nil && *c.Privileged && c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation {
-		errs = append(errs, rulePodSecurity.invalid(path.Child("allowPrivilegeEscalation"), false,
-			"remove it, or remove privileged: true"))
-	}
-	return errs
-}
-
-func validateID(id *int64, path *field.Path) field.ErrorList {
-	if id == nil || len(validation.IsValidUserID(*id)) == 0 {
-		return nil
-	}
-	return field.ErrorList{rulePodSecurity.invalid(path, *id, "use a number from 0 to 2147483647")}
+	errs = append(errs, validateNetwork(spec, path)...)
+	errs = append(errs, validateComputed(spec, path)...)
+	errs = append(errs, validateGates(spec, path)...)
+	errs = append(errs, validateClaims(spec.ResourceClaims, path.Child("resourceClaims"))...)
+	errs = append(errs, validatePodResources(spec.Resources, path.Child("resources"))...)
+	return append(errs, validatePodSecurityContext(spec.SecurityContext, path.Child("securityContext"))...)
 }
 
 // oneOf accepts an empty value: the API server defaults it.

@@ -67,6 +67,7 @@ func validateVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
 		if n := countSet(v.VolumeSource); n > 1 {
 			errs = append(errs, rulePodVolume.invalid(at.Index(i), v.Name, "keep one of its %d sources", n))
 		}
+		errs = append(errs, validateVolumeSource(&v.VolumeSource, at.Index(i))...)
 	}
 	return errs
 }
@@ -117,4 +118,41 @@ func validateSubPath(subPath string, at *field.Path) field.ErrorList {
 		return field.ErrorList{ruleSubPath.invalid(at, subPath, "use a path below the volume's root")}
 	}
 	return nil
+}
+
+// validateVolumeSource judges the sources that models are served from.
+func validateVolumeSource(s *corev1.VolumeSource, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.PersistentVolumeClaim != nil {
+		errs = append(errs, validateRequiredReference(&s.PersistentVolumeClaim.ClaimName, at.Child("persistentVolumeClaim", "claimName"))...)
+	}
+	if s.ConfigMap != nil {
+		errs = append(errs, filledIn(s.ConfigMap.Name, at.Child("configMap", "name"))...)
+	}
+	if s.Secret != nil {
+		errs = append(errs, filledIn(s.Secret.SecretName, at.Child("secret", "secretName"))...)
+	}
+	if s.HostPath != nil {
+		errs = append(errs, filledIn(s.HostPath.Path, at.Child("hostPath", "path"))...)
+	}
+	if s.HostPath != nil && slices.Contains(strings.Split(s.HostPath.Path, "/"), "..") {
+		errs = append(errs, rulePodVolume.invalid(at.Child("hostPath", "path"), s.HostPath.Path, "write the path without '..'"))
+	}
+	if s.NFS != nil && (s.NFS.Server == "" || !path.IsAbs(s.NFS.Path)) {
+		errs = append(errs, rulePodVolume.invalid(at.Child("nfs"), s.NFS.Server+":"+s.NFS.Path, "give a server and an absolute path"))
+	}
+	if s.CSI != nil && s.CSI.Driver == "" {
+		errs = append(errs, rulePodVolume.required(at.Child("csi", "driver"), "name the driver"))
+	}
+	if s.EmptyDir != nil && s.EmptyDir.SizeLimit != nil && s.EmptyDir.SizeLimit.Sign() < 0 {
+		errs = append(errs, rulePodVolume.invalid(at.Child("emptyDir", "sizeLimit"), quantityText(*s.EmptyDir.SizeLimit), "use 0 or more"))
+	}
+	return errs
+}
+
+func filledIn(value string, at *field.Path) field.ErrorList {
+	if value != "" {
+		return nil
+	}
+	return field.ErrorList{rulePodVolume.required(at, "fill it in")}
 }

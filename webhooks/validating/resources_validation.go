@@ -52,20 +52,24 @@ func validateResources(r *corev1.ResourceRequirements, path *field.Path) field.E
 	}{
 		{"limits", r.Limits}, {"requests", r.Requests},
 	} {
-		for _, name := range slices.Sorted(maps.Keys(list.quantities)) {
+		for _, name := range sortedNames(list.quantities) {
 			if len(errs) >= enough {
 				break
 			}
 			errs = append(errs, validateQuantity(name, list.quantities[name], path.Child(list.field).Key(clip(string(name))))...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+	for _, name := range sortedNames(r.Requests) {
 		if len(errs) >= enough {
 			break
 		}
 		errs = append(errs, validateRequest(name, r, path.Child("requests").Key(clip(string(name))))...)
 	}
 	return errs
+}
+
+func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
+	return slices.Sorted(maps.Keys(list))
 }
 
 func validateQuantity(name corev1.ResourceName, q resource.Quantity, path *field.Path) field.ErrorList {
