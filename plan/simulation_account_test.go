@@ -14,8 +14,8 @@ import (
 type account struct {
 	// available: every role has as many Ready role replicas as it had when the group was last whole,
 	// or as its revision remembers, or as are wanted now, whatever is fewest: a role that grows does
-	// not make the group unavailable. A group is whole when all is Ready that is wanted, by the spec
-	// as it is or as the manager knows it.
+	// not make the group unavailable. A group is whole when all is Ready that is wanted by the spec that
+	// was last planned for.
 	available bool
 	// partial: each role has a Ready role replica. A group that is being made or scaled up may count
 	// as one that serves, but never as one that a rollout may have for nothing.
@@ -150,13 +150,12 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 		}
 	}
 	if len(replicas) == 0 {
-		a.baseline, a.hurt, readyOf = nil, false, nil
+		a.baseline, readyOf = nil, nil
 		if a.mayGo || int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || w.empty(ms, a.rev) {
 			a.rev = "" // A group without Pods has no revision that anybody could see.
 		}
 	}
-	known, _ := w.stores[modelServings].cached[theName].(*workloadv1alpha1.ModelServing)
-	if len(replicas) > 0 && (w.whole(ms, hash, readyOf) || (known != nil && w.whole(known, hash, readyOf))) {
+	if len(replicas) > 0 && w.planned != nil && w.whole(w.planned, hash, readyOf) {
 		a.baseline, a.hurt = readyOf, false
 	}
 	now := !a.hurt && a.baseline != nil && w.serving(ms, a.baseline, hash, readyOf)

@@ -95,6 +95,7 @@ func (m *manager) begin() {
 		l.next(&p.plan.Lanes[i])
 		p.lanes = append(p.lanes, l)
 	}
+	m.w.planned = ms
 	m.w.began(p)
 	m.pass = p
 	m.advance()

@@ -118,7 +118,9 @@ type world struct {
 	// templates caches decoded revisions by hash.
 	templates map[string]versionedTemplate
 
-	manager   *manager
+	manager *manager
+	// planned is the ModelServing of the last pass.
+	planned   *workloadv1alpha1.ModelServing
 	accounts  map[int]*account
 	decisions map[string]decision
 	violation error
