@@ -174,7 +174,7 @@ func (r *report) gangScheduling() metav1.Condition {
 		if !g.Kept && !g.Rebuilt || g.Available {
 			continue
 		}
-		if p := gangPending(g); p != nil {
+		if p := r.gangPending(g); p != nil {
 			return condition(t, false, p.reason, "%s", p.message)
 		}
 		if scheduled, needed := gangScheduled(g); waiting == "" && g.Wanted > 0 && (g.PodGroup == nil || scheduled < needed) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -22,18 +23,19 @@ type problem struct {
 }
 
 // look finds one kind of problem of a group; nil for none.
-type look func(*Group) *problem
+type look func(*report, *Group) *problem
 
 // looks are in the order of what tells most. The first that finds anything, in the group with the
 // lowest ordinal, is reported.
 var looks = []look{
-	gangPending,
-	ofPods(unschedulable),
+	(*report).gangPending,
+	(*report).unschedulable,
 	ofPods(imagePull),
 	ofPods(configError),
 	ofPods(initFailed),
 	ofPods(crashLooping),
 	ofPods(podFailed),
+	(*report).hanging,
 	recovering,
 	terminating,
 	creating,
@@ -50,7 +52,7 @@ func (r *report) diagnose() *problem {
 	}
 	for _, l := range looks {
 		for _, g := range suspects {
-			if p := l(g); p != nil {
+			if p := l(r, g); p != nil {
 				return p
 			}
 		}
@@ -79,10 +81,35 @@ func gangScheduled(g *Group) (scheduled, needed int) {
 	return scheduled, int(g.PodGroup.Spec.MinMember)
 }
 
+// sessionTime is how long Volcano takes to judge a gang again, with room to spare.
+const sessionTime = 3 * time.Second
+
+// isForming says that Volcano cannot have seen the whole gang yet: its Pods are still being made. What
+// it says of a part of a gang, that it does not fit, is no news.
+func (r *report) isForming(g *Group) bool {
+	if g.PodGroup == nil {
+		return false
+	}
+	var youngest metav1.Time
+	for _, replica := range g.Replicas {
+		for _, p := range replica.Pods {
+			if !p.Going() && youngest.Before(&p.CreationTimestamp) {
+				youngest = p.CreationTimestamp
+			}
+		}
+	}
+	at := youngest.Add(sessionTime)
+	if youngest.IsZero() || !r.Now.Before(at) {
+		return false
+	}
+	r.wake(at)
+	return true
+}
+
 // gangPending repeats what Volcano says of the gang, or of one of its Pods.
-func gangPending(g *Group) *problem {
+func (r *report) gangPending(g *Group) *problem {
 	scheduled, needed := gangScheduled(g)
-	if scheduled >= needed {
+	if scheduled >= needed || g.Living < needed {
 		return nil
 	}
 	words := gangWords(g.PodGroup)
@@ -95,7 +122,7 @@ func gangPending(g *Group) *problem {
 			}
 		}
 	}
-	if words == "" {
+	if words == "" || r.isForming(g) {
 		return nil
 	}
 	return &problem{reason: workloadv1alpha1.ReasonGangPending, message: fmt.Sprintf(
@@ -121,7 +148,7 @@ func gangWords(pg *schedulingv1beta1.PodGroup) string {
 
 // ofPods applies a look at a Pod to those Pods of a group that stay and are not Ready.
 func ofPods(l func(*state.Pod) *problem) look {
-	return func(g *Group) *problem {
+	return func(_ *report, g *Group) *problem {
 		for _, r := range g.Replicas {
 			for _, p := range r.Pods {
 				if p.Ready || p.Going() {
@@ -134,6 +161,15 @@ func ofPods(l func(*state.Pod) *problem) look {
 		}
 		return nil
 	}
+}
+
+// unschedulable is what a scheduler says of a Pod, and of a gang's Pod once the gang is there.
+func (r *report) unschedulable(g *Group) *problem {
+	found := ofPods(unschedulable)(r, g)
+	if found != nil && g.PodGroup != nil && (g.Living < int(g.PodGroup.Spec.MinMember) || r.isForming(g)) {
+		return nil
+	}
+	return found
 }
 
 func unschedulable(p *state.Pod) *problem {
@@ -220,7 +256,32 @@ func podFailed(p *state.Pod) *problem {
 		"Pod %q is in phase %s: %s", p.Name, p.Status.Phase, words(p.Status.Reason, p.Status.Message))}
 }
 
-func recovering(g *Group) *problem {
+// hangTime is how long after the end of its grace period a Pod that still is terminating hangs.
+const hangTime = 30 * time.Second
+
+// hanging says what holds a Pod whose name its successor waits for.
+func (r *report) hanging(g *Group) *problem {
+	for _, replica := range g.Replicas {
+		for _, p := range replica.Pods {
+			if p.DeletionTimestamp == nil {
+				continue
+			}
+			if at := p.DeletionTimestamp.Add(hangTime); r.Now.Before(at) {
+				r.wake(at)
+				continue
+			}
+			holds := fmt.Sprintf("the kubelet of node %q has not ended it", p.Spec.NodeName)
+			if len(p.Finalizers) > 0 {
+				holds = "it has the finalizers " + strings.Join(p.Finalizers, ", ")
+			}
+			return &problem{reason: workloadv1alpha1.ReasonPodTerminating, message: fmt.Sprintf(
+				"Pod %q hangs in Terminating: %s; its successor waits for the name", p.Name, holds)}
+		}
+	}
+	return nil
+}
+
+func recovering(_ *report, g *Group) *problem {
 	words := cmp.Or(g.Pending, g.Recovered)
 	if words == "" {
 		return nil
@@ -231,7 +292,7 @@ func recovering(g *Group) *problem {
 	}
 }
 
-func terminating(g *Group) *problem {
+func terminating(_ *report, g *Group) *problem {
 	for _, r := range g.Replicas {
 		for _, p := range r.Pods {
 			if p.Going() {
@@ -245,7 +306,7 @@ func terminating(g *Group) *problem {
 	return nil
 }
 
-func creating(g *Group) *problem {
+func creating(_ *report, g *Group) *problem {
 	if g.Creates == 0 {
 		return nil
 	}

@@ -34,6 +34,19 @@ func TestGangSchedulingReady(t *testing.T) {
 			change: func(s *scene) { s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/1 nodes are available") },
 			reason: "GangPending", event: true,
 		},
+		"the scheduler says no to a part of a gang that is being made": {
+			change: func(s *scene) {
+				s.pending("ms-0-prefill-0-1").Unschedulable(t0, "pod group is not ready").CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Second))
+			},
+			reason: "GroupsCreating",
+		},
+		"the scheduler says no to a gang that lacks a Pod": {
+			change: func(s *scene) {
+				s.pending("ms-0-prefill-0-1").Unschedulable(t0, "pod group is not ready")
+				delete(s.pods, "ms-0-prefill-0-0")
+			},
+			reason: "GroupsCreating",
+		},
 		"the scheduler said no before": {
 			change: func(s *scene) {
 				s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/2 nodes are available")

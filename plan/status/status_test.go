@@ -233,6 +233,18 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 			input:  func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false },
 			want:   line{"False", "RollingUpdate", "1 of 2 ServingGroups have revision ms-HASH"},
 		},
+		"a rollout is on, and a finalizer holds a Pod": {
+			change: func(s *scene) {
+				w := s.pods["ms-1-prefill-0-0"].Terminating(now.Add(-time.Minute))
+				w.Finalizers = []string{"theirs.example/hold"}
+			},
+			input: func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false },
+			want:  line{"False", "PodTerminating", `Pod "ms-1-prefill-0-0" hangs in Terminating: it has the finalizers theirs.example/hold; its successor waits for the name`},
+		},
+		"a Pod whose kubelet does not answer": {
+			change: func(s *scene) { s.pods["ms-1-prefill-0-0"].Terminating(now.Add(-time.Minute)) },
+			want:   line{"False", "PodTerminating", `Pod "ms-1-prefill-0-0" hangs in Terminating: the kubelet of node "node-0" has not ended it; its successor waits for the name`},
+		},
 		"a rollout is on, and something is wrong": {
 			change: func(s *scene) { s.starting("ms-1-prefill-0-0").Waiting("ErrImagePull", "no such host") },
 			input:  func(in *Input) { in.Groups[0].Outdated, in.Groups[0].Waiting, in.Groups[0].Updated = true, true, false },
