@@ -77,7 +77,7 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 			return r.again(req, err)
 		}
 	}
-	faults := r.writer.Do(ctx, ms, apply.Work{Before: p.Before, Lanes: p.Lanes, After: p.After})
+	faults := action.Retriable(r.writer.Do(ctx, ms, apply.Work{Before: p.Before, Lanes: p.Lanes, After: p.After}))
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // The manager is stopping; what is written is found again.
 	}

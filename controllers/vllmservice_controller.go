@@ -88,7 +88,7 @@ func (r *VLLMServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if wrote {
 		r.tell(ctx, v, events)
 	}
-	if len(faults) > 0 {
+	if len(action.Retriable(faults)) > 0 {
 		return ctrl.Result{RequeueAfter: sooner(r.failures.When(req), p.RequeueAfter)}, nil
 	}
 	r.failures.Forget(req)

@@ -50,16 +50,19 @@ func (w Work) Empty() bool { return len(w.Before) == 0 && len(w.Lanes) == 0 && l
 // not begun because of a fault are no faults. No faults and a live ctx promise that everything is done.
 func (w *Writer) Do(ctx context.Context, owner client.Object, work Work) []action.Fault {
 	r := w.run(owner)
+	var all []action.Fault
 	for _, a := range work.Before {
-		if faults, done := r.stage(ctx, []action.Action{a}); !done {
-			return faults
+		faults, done := r.stage(ctx, []action.Action{a})
+		if all = append(all, faults...); !done {
+			return all
 		}
 	}
-	if faults, done := r.lanes(ctx, work.Lanes); !done {
-		return faults
+	faults, done := r.lanes(ctx, work.Lanes)
+	if all = append(all, faults...); !done {
+		return all
 	}
-	faults, _ := r.stage(ctx, work.After)
-	return faults
+	faults, _ = r.stage(ctx, work.After)
+	return append(all, faults...)
 }
 
 // run is one Do.
@@ -109,7 +112,8 @@ func (r *run) lanes(ctx context.Context, lanes []action.Lane) ([]action.Fault, b
 		wg.Go(func() {
 			defer func() { <-active }()
 			for _, stage := range lane.Stages {
-				if all[i].faults, all[i].done = r.stage(ctx, stage); !all[i].done {
+				faults, done := r.stage(ctx, stage)
+				if all[i].faults = append(all[i].faults, faults...); !done {
 					return
 				}
 			}
@@ -120,7 +124,8 @@ func (r *run) lanes(ctx context.Context, lanes []action.Lane) ([]action.Fault, b
 	return gathered(all)
 }
 
-// stage runs the actions of a stage in parallel. done says that every one of them has succeeded.
+// stage runs the actions of a stage in parallel. done says that every one of them has succeeded, or
+// was overruled, in which case it is a fault that holds up nothing.
 func (r *run) stage(ctx context.Context, actions []action.Action) (faults []action.Fault, done bool) {
 	all := make([]outcome, len(actions))
 	var wg sync.WaitGroup
@@ -141,8 +146,12 @@ func (r *run) act(ctx context.Context, a action.Action) outcome {
 		return outcome{}
 	}
 	wrote, fault := r.write(ctx, a)
-	door.leave(fault == nil)
+	overruled := fault != nil && fault.Kind == action.Overruled
+	door.leave(fault == nil || overruled)
 	kind := r.kind(a.Object)
+	if overruled {
+		return outcome{faults: []action.Fault{fault.Fault}, done: true}
+	}
 	if fault != nil {
 		if fault.everyone {
 			r.creates.close()
@@ -173,6 +182,9 @@ func (r *run) write(ctx context.Context, a action.Action) (wrote bool, fault *fa
 	case action.Update:
 		if err := r.Client.Update(ctx, obj); err != nil {
 			return false, failed(a, err)
+		}
+		if obj.GetResourceVersion() == a.Object.GetResourceVersion() {
+			return false, overruled(a, r.kind(a.Object))
 		}
 		return true, nil
 	case action.Delete, action.ForceDelete:

@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -239,6 +240,24 @@ func TestUpdateOfAStaleObjectIsTriedAgain(t *testing.T) {
 	}
 	if now, _ := exists(b, observed); now.Annotations["theirs"] != "1" || !now.Spec.PublishNotReadyAddresses {
 		t.Errorf("a write of somebody else was undone: %v", now)
+	}
+}
+
+func TestUpdateThatChangesNothingIsToldAndHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	svc := b.service(0)
+	b.must(b.client.Create(context.Background(), svc))
+	got := b.do(lane([]action.Action{{Verb: action.Update, Object: svc}}, create(b.pod(0, 0))), lane(create(b.pod(1, 0))))
+	want := []string{fmt.Sprintf(
+		"Overruled Update %[1]s: Service %[1]q stays as it is: an admission webhook or policy of the cluster undoes the update", svc.Name)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	for group := range 2 {
+		if _, ok := exists(b, b.pod(group, 0)); !ok {
+			t.Errorf("the Pod of group %d was held up", group)
+		}
 	}
 }
 

@@ -66,6 +66,12 @@ func refused(a action.Action, message string) *fault {
 	return &fault{Fault: action.Fault{Action: a, Kind: action.Refused, Message: message}}
 }
 
+// overruled is the fault of an update that the API server took, and that changed nothing.
+func overruled(a action.Action, kind string) *fault {
+	return &fault{Fault: action.Fault{Action: a, Kind: action.Overruled, Message: fmt.Sprintf(
+		"%s %q stays as it is: an admission webhook or policy of the cluster undoes the update", kind, a.Object.GetName())}}
+}
+
 // judge says what it means that current has the name of the object that a creates for owner; nil:
 // it is that object.
 func judge(a action.Action, kind string, current *metav1.PartialObjectMetadata, owner metav1.Object) *fault {

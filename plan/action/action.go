@@ -3,6 +3,8 @@
 package action
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -69,6 +71,9 @@ const (
 	Refused FaultKind = "Refused"
 	// Transient: anything that is worth the same try again.
 	Transient FaultKind = "Transient"
+	// Overruled: the update was taken, and the object is as it was: what admits objects to the cluster
+	// undoes it. The same try again would change nothing either.
+	Overruled FaultKind = "Overruled"
 )
 
 // Fault is a write that failed.
@@ -77,4 +82,9 @@ type Fault struct {
 	Kind   FaultKind
 	// Message holds the API server's own words or, for a NameConflict, whose the object is.
 	Message string
+}
+
+// Retriable are the faults that are worth another try without an event: all but the Overruled.
+func Retriable(faults []Fault) []Fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return f.Kind == Overruled })
 }

@@ -11,13 +11,14 @@ import (
 
 // Settle is the Output when some of the writes have failed: RouteReady is False in the API
 // server's own words. Faults that are not about the route's objects, and updates that were only
-// late, change nothing.
+// late or overruled, change nothing.
 func (o Output) Settle(faults []action.Fault) Output {
 	if o.Condition == nil {
 		return o
 	}
 	for _, f := range faults {
-		if !IsObject(f.Action.Object) || f.Kind == action.Transient && f.Action.Verb != action.Create {
+		late := f.Kind == action.Transient && f.Action.Verb != action.Create
+		if !IsObject(f.Action.Object) || late || f.Kind == action.Overruled {
 			continue
 		}
 		reason := workloadv1alpha1.ReasonCreateFailed

@@ -26,6 +26,10 @@ func TestSettleTellsWhatTheAPIServerSaid(t *testing.T) {
 			action.Fault{Action: action.Action{Verb: action.Update, Object: create.Object}, Kind: action.Transient, Message: "words"},
 			"WaitingForGatewayController", "qwen",
 		},
+		"an update was overruled": {
+			action.Fault{Action: action.Action{Verb: action.Update, Object: create.Object}, Kind: action.Overruled, Message: "words"},
+			"WaitingForGatewayController", "qwen",
+		},
 		"another object failed": {
 			action.Fault{Action: action.Action{Verb: action.Create, Object: &corev1.Pod{}}, Kind: action.Refused, Message: "words"},
 			"WaitingForGatewayController", "qwen",

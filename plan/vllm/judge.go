@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,10 +55,19 @@ func judgeFault(faults []action.Fault, kind string, exists bool) (judgement, boo
 			if exists { // an update that was late: nothing to tell
 				continue
 			}
+		case action.Overruled:
+			continue
 		}
 		return j, true
 	}
 	return judgement{}, false
+}
+
+// overruled says that an object of that kind is as right as the cluster lets it be.
+func overruled(faults []action.Fault, kind string) bool {
+	return slices.ContainsFunc(faults, func(f action.Fault) bool {
+		return f.Kind == action.Overruled && kindOf(f.Action.Object) == kind
+	})
 }
 
 // kindOf looks at the Go type, since observed objects carry no kind.
@@ -89,7 +99,8 @@ func judgeDeployment(s Snapshot, faults []action.Fault) judgement {
 	case d.DeletionTimestamp != nil:
 		return notYet(v1alpha1.ReasonTerminating, fmt.Sprintf("the earlier Deployment %q is still being deleted", name))
 	}
-	if _, changed := deploymentUpdate(s.VLLMService, d); changed || d.Status.ObservedGeneration < d.Generation {
+	_, changed := deploymentUpdate(s.VLLMService, d)
+	if changed && !overruled(faults, "Deployment") || d.Status.ObservedGeneration < d.Generation {
 		return notYet(v1alpha1.ReasonDeploymentProgressing, fmt.Sprintf("Deployment %q is being updated", name))
 	}
 	return judgeRollout(d, ptr.Deref(s.VLLMService.Spec.Replicas, 1))

@@ -111,6 +111,23 @@ func TestSettleTellsOfWritesThatFailed(t *testing.T) {
 	}
 }
 
+func TestADeploymentThatIsOverruledIsJudgedAsItIs(t *testing.T) {
+	s := healthy(func(s *Snapshot) {
+		s.Deployment.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "policy", Operator: corev1.TolerationOpExists}}
+	})
+	p := Compute(s, now)
+	fault := action.Fault{Action: p.Lanes[0].Stages[0][0], Kind: action.Overruled, Message: "the cluster's policy"}
+	status, _ := p.Settle(s, []action.Fault{fault}, now)
+	if c := meta.FindStatusCondition(status.Conditions, "Ready"); c.Status != metav1.ConditionTrue {
+		t.Errorf("rolled out as the policy wants it: Ready is %+v", c)
+	}
+	s.Deployment.Status.UpdatedReplicas = 1
+	status, _ = p.Settle(s, []action.Fault{fault}, now)
+	if c := meta.FindStatusCondition(status.Conditions, "DeploymentReady"); c.Status != metav1.ConditionFalse {
+		t.Errorf("half rolled out: DeploymentReady is %+v", c)
+	}
+}
+
 func TestPullPolicyIsTheAPIServers(t *testing.T) {
 	for image, want := range map[string]corev1.PullPolicy{
 		"vllm":                              corev1.PullAlways,
