@@ -32,7 +32,7 @@ var cutOff = sync.OnceValues(func() (map[string]http.Handler, error) {
 	mapper.Add(schema.GroupVersionKind{Group: gatewayv1.GroupName, Version: "v1", Kind: "Gateway"}, meta.RESTScopeNamespace)
 	mapper.Add(workloadv1alpha1.GroupVersion.WithKind("ModelServing"), meta.RESTScopeNamespace)
 	mapper.Add(aiinfrav1alpha1.GroupVersion.WithKind("VLLMService"), meta.RESTScopeNamespace)
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, ctrl.Options{
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1", QPS: -1}, ctrl.Options{
 		Scheme:                 gangwaytesting.Scheme(),
 		Metrics:                server.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",
