@@ -14,15 +14,15 @@ import (
 type account struct {
 	// available: every role has as many Ready role replicas as it had when the group was last whole,
 	// or as its revision remembers, or as are wanted now, whatever is fewest: a role that grows does
-	// not make the group unavailable. A group is whole when all is Ready that is wanted by the spec that
-	// was last planned for.
+	// not make the group unavailable. A group is whole when all is Ready that there is, and all that is
+	// wanted by the spec that was last planned for.
 	available bool
 	// partial: each role has a Ready role replica. A group that is being made or scaled up may count
 	// as one that serves, but never as one that a rollout may have for nothing.
 	partial  bool
 	baseline map[string]int
-	// hurt: somebody deleted a Pod of it, and it was not whole since. Until then it is not available,
-	// even if it serves with what is left of it, and that is a fault.
+	// hurt: a Pod of it failed or was deleted by others, and it was not whole since. Until then it is
+	// not available, even if it serves with what is left of it, and that is a fault.
 	hurt bool
 	// growing: it is available, but not whole.
 	growing bool
@@ -114,6 +114,13 @@ func (w *world) account(cause string) {
 	}
 }
 
+// hurt notes that a Pod failed.
+func (w *world) hurt(pod *corev1.Pod) {
+	if a := w.accounts[groupOf(pod)]; a != nil {
+		a.hurt = true
+	}
+}
+
 // blamed is whose an unavailability is: what a pass took because it saw it broken, a fault took.
 func blamed(cause string, free bool) string {
 	if cause == "gangway" && free {
@@ -155,7 +162,7 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 			a.rev = "" // A group without Pods has no revision that anybody could see.
 		}
 	}
-	if len(replicas) > 0 && w.planned != nil && w.whole(w.planned, hash, readyOf) {
+	if len(replicas) > 0 && readyReplicas(readyOf) == len(replicas) && w.planned != nil && w.whole(w.planned, hash, readyOf) {
 		a.baseline, a.hurt = readyOf, false
 	}
 	now := !a.hurt && a.baseline != nil && w.serving(ms, a.baseline, hash, readyOf)
@@ -168,6 +175,14 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 	a.available = now
 	a.growing = now && !w.whole(ms, hash, readyOf)
 	a.partial = len(replicas) > 0 && w.serving(ms, nil, hash, readyOf)
+}
+
+func readyReplicas(of map[string]int) int {
+	n := 0
+	for _, ready := range of {
+		n += ready
+	}
+	return n
 }
 
 // whole says that all that is wanted is Ready.

@@ -108,6 +108,7 @@ func (w *world) heal() {
 			w.manager.wake()
 		case !w.reachable(p) && p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
 			// The node controller's eviction.
+			w.hurt(p)
 			w.delete(pods, p, false)
 		}
 	}

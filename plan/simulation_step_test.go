@@ -146,6 +146,7 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 	t := func() time.Time { return w.second().Time }
 	if verb != "start" && verb != "ready" && verb != "gone" {
 		w.calm = false
+		w.hurt(pod)
 	}
 	switch verb {
 	case "start":
@@ -191,9 +192,6 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 			w.stores[pods].remove(pod.Name)
 		}
 	case "delete":
-		if a := w.accounts[groupOf(pod)]; a != nil {
-			a.hurt = true
-		}
 		w.delete(pods, pod, false)
 	default:
 		panic("no such step: " + verb)
