@@ -89,19 +89,21 @@ func (c *cluster) presence(ctx context.Context, crd string) validating.Presence 
 // when that would lead to anything but an accepted reference: a Gateway and what refers to it are often
 // applied in one go.
 func (c *cluster) readGateway(ctx context.Context, in route.Input, s *validating.Surroundings) error {
-	var err error
-	for _, from := range []client.Reader{c.cached, c.live} {
-		if s.Gateway, err = gatewayFrom(ctx, from, in.Ref); err != nil {
-			return err
-		}
-		if s.NamespaceLabels, err = namespaceLabelsFrom(ctx, from, in.Owner.Namespace); err != nil {
-			return err
-		}
-		if route.Resolve(*in.Ref, s.Gateway, in.Owner.Namespace, s.NamespaceLabels).Answer == route.Resolved {
-			return nil
-		}
+	err := c.readGatewayFrom(ctx, c.cached, in, s)
+	if err == nil && route.Resolve(*in.Ref, s.Gateway, in.Owner.Namespace, s.NamespaceLabels).Answer == route.Resolved {
+		return nil
 	}
-	return nil
+	// Whatever is wrong with the cache: it may not watch the Gateway's namespace.
+	return c.readGatewayFrom(ctx, c.live, in, s)
+}
+
+func (c *cluster) readGatewayFrom(ctx context.Context, from client.Reader, in route.Input, s *validating.Surroundings) error {
+	var err error
+	if s.Gateway, err = gatewayFrom(ctx, from, in.Ref); err != nil {
+		return err
+	}
+	s.NamespaceLabels, err = namespaceLabelsFrom(ctx, from, in.Owner.Namespace)
+	return err
 }
 
 // gatewayFrom returns nil without an error when the Gateway does not exist.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -251,6 +252,40 @@ func TestGatewayOfOthersStaysUnknown(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestWatchedNamespacesOnly holds that a manager that watches some namespaces judges by what is in the
+// others all the same.
+func TestWatchedNamespacesOnly(t *testing.T) {
+	b := theBed(t)
+	if err := b.halt(); err != nil {
+		t.Fatal(err)
+	}
+	ns, infra := b.Namespace(t, nil), b.Namespace(t, nil)
+	b.watched = map[string]cache.Config{ns: {}}
+	t.Cleanup(func() {
+		b.watched = nil
+		if err := errors.Join(b.halt(), b.start()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := b.start(); err != nil {
+		t.Fatal(err)
+	}
+	makeGateway(t, b, infra, nil)
+	expectRefused(t, b.Client.Create(t.Context(), routed(ns, infra, "http", "llm.example.com")), "spec.gatewayRef.sectionName")
+
+	ms := in(infra, quiet("sample"))
+	if err := b.Client.Create(t.Context(), ms); err != nil {
+		t.Fatal(err)
+	}
+	pod := groupPod(ms, "sample-0-prefill-0-0")
+	if err := b.Client.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if pod.Spec.SchedulerName != "volcano" {
+		t.Errorf("scheduler %q", pod.Spec.SchedulerName)
+	}
 }
 
 func TestRequireGateway(t *testing.T) {

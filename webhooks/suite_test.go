@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -36,6 +37,8 @@ const timeout = 60 * time.Second
 type bed struct {
 	*gangwaytesting.APIServer
 	opts webhooks.Options
+	// watched narrows the manager's cache to these namespaces; nil means all.
+	watched map[string]cache.Config
 	// watches is what the manager's cache hears through.
 	watches *lag
 	// manager is the one that runs; nil while the webhook is down.
@@ -102,6 +105,7 @@ func (b *bed) start() error {
 	none := time.Duration(0)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                  b.Environment.Scheme,
+		Cache:                   cache.Options{DefaultNamespaces: b.watched},
 		Metrics:                 server.Options{BindAddress: "0"},
 		HealthProbeBindAddress:  "0",
 		GracefulShutdownTimeout: &none,
