@@ -194,9 +194,11 @@ func TestOutage(t *testing.T) {
 		if err := b.Client.Patch(t.Context(), dying, patch); err != nil {
 			t.Errorf("remove a finalizer: %v", err)
 		}
-		scaleDown := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":1}}`))
-		if err := b.Client.SubResource("scale").Patch(t.Context(), ms.DeepCopy(), scaleDown); err != nil {
-			t.Errorf("scale down: %v", err)
+		for _, replicas := range []int{1, 0} {
+			scaleDown := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+			if err := b.Client.SubResource("scale").Patch(t.Context(), ms.DeepCopy(), scaleDown); err != nil {
+				t.Errorf("scale down to %d: %v", replicas, err)
+			}
 		}
 	})
 
