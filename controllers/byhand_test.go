@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -234,4 +235,23 @@ func TestNothingIsMadeForAModelServingThatIsBeingDeleted(t *testing.T) {
 		t.Error("the Pod came back")
 	}
 	w.change(ms, func(ms *workloadv1alpha1.ModelServing) { ms.Finalizers = nil })
+}
+
+// The garbage collector patches the owner out of what is orphaned; a patch that the API server refuses
+// would hold the ModelServing for ever.
+func TestRevisionsCanBePatched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ms := gangwaytesting.MakeModelServing("ms").Role(gangwaytesting.MakeRole("main").Workers(1).Obj()).Obj()
+	ms.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].Args = []string{"a && b", "<é\u2028>"}
+	ms.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].LivenessProbe = &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9000}}, // writes "service": null
+	}
+	w.create(ms)
+	w.available(ms, 1)
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: ms.Status.UpdateRevision}}
+	patch := fmt.Sprintf(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, ms.UID)
+	if err := w.client.Patch(context.Background(), revision, client.RawPatch(types.StrategicMergePatchType, []byte(patch))); err != nil {
+		t.Error(err)
+	}
 }

@@ -67,3 +67,20 @@ func canonicalJSON(v any) ([]byte, error) {
 	}
 	return bytes.ReplaceAll(b, []byte(`,"resources":{}`), nil), nil
 }
+
+// byKey sorts the fields of JSON objects by their names. It is what the API server makes of the data
+// of a ControllerRevision when it applies a patch to its metadata: stored in any other order, the
+// data would seem to change, and every such patch, the garbage collector's too, would be refused.
+func byKey(b []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("sort template: %w", err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("sort template: %w", err)
+	}
+	return b, nil
+}

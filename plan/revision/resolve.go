@@ -56,6 +56,10 @@ func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevisi
 	if err != nil {
 		return nil, false, nil, err
 	}
+	stored, err := byKey(content)
+	if err != nil {
+		return nil, false, nil, err
+	}
 	replicas, err := json.Marshal(liveReplicas(t))
 	if err != nil {
 		return nil, false, nil, fmt.Errorf("serialize role replicas: %w", err)
@@ -69,7 +73,7 @@ func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevisi
 				*metav1.NewControllerRef(ms, workloadv1alpha1.GroupVersion.WithKind("ModelServing")),
 			},
 		},
-		Data: runtime.RawExtension{Raw: content},
+		Data: runtime.RawExtension{Raw: stored},
 	}
 
 	newest, equal := survey(owned, wanted)

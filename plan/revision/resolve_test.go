@@ -42,7 +42,7 @@ func TestResolveMakesTheFirstRevision(t *testing.T) {
 			}},
 		},
 		Data: runtime.RawExtension{Raw: []byte(
-			`{"schedulerName":"volcano","roles":[{"name":"r","entryTemplate":{"spec":{"containers":[{"name":"server","image":"i:1"}]}}}]}`)},
+			`{"roles":[{"entryTemplate":{"spec":{"containers":[{"image":"i:1","name":"server"}]}},"name":"r"}],"schedulerName":"volcano"}`)},
 		Revision: 1,
 	}
 	if !create || count != nil {

@@ -182,8 +182,20 @@ func TestDecodeReadsBackWhatDataWrote(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("template (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(string(rev.Data.Raw), string(content(t, got))); diff != "" {
+	if diff := cmp.Diff(tree(t, rev.Data.Raw), tree(t, content(t, got))); diff != "" {
 		t.Errorf("data (-stored +read back):\n%s", diff)
+	}
+}
+
+// The API server writes the data anew when it patches the metadata, and refuses data that changed by it.
+func TestDataIsStoredAsThePatchOfAnAPIServerLeavesIt(t *testing.T) {
+	rev := stored(t, read(t, "defaults-written-out.yaml"), nil)
+	patched, err := json.Marshal(tree(t, rev.Data.Raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(rev.Data.Raw), string(patched)); diff != "" {
+		t.Errorf("data (-stored +patched):\n%s", diff)
 	}
 }
 
