@@ -14,7 +14,7 @@ func KeeperOf(in Input, listener *gatewayv1.Listener) *Claim {
 	var keeper *Claim
 	for i := range in.Claims {
 		c := &in.Claims[i]
-		if c.Owner.UID == in.Owner.UID || c.Ref.ClaimKey() != in.Ref.ClaimKey() || compareAge(c.Owner, in.Owner) >= 0 {
+		if c.Ref.ClaimKey() != in.Ref.ClaimKey() || compareAge(c.Owner, in.Owner) >= 0 {
 			continue
 		}
 		if refusesNamespace(listener, c.Ref.Namespace, c.Owner.Namespace, c.NamespaceLabels) != "" {

@@ -30,7 +30,7 @@ const (
 // controller's words.
 func Decide(in Input) Output {
 	out := decide(in)
-	if in.Ref != nil && in.Unwatched && out.RequeueAfter == 0 {
+	if in.Unwatched && out.RequeueAfter == 0 {
 		out.RequeueAfter = retryAfter
 	}
 	return out

@@ -200,6 +200,13 @@ func TestDecide(t *testing.T) {
 			in:   inputOf(func(in *Input) { in.Service.Spec.Selector["x"] = "y" }),
 			want: with(accepted, func(r *result) { r.Writes = [][]string{{"Update Service/qwen"}} }),
 		},
+		"a Service that is going is left alone, whatever it is like": {
+			in: inputOf(func(in *Input) {
+				in.Service.DeletionTimestamp = &epoch
+				in.Service.Spec.Selector["x"] = "y"
+			}),
+			want: accepted,
+		},
 		"what the network gives a Service is not ours": {
 			in: inputOf(func(in *Input) {
 				in.Service.Spec.ClusterIP, in.Service.Spec.ClusterIPs = "10.0.0.1", []string{"10.0.0.1"}
@@ -304,6 +311,18 @@ func TestDecide(t *testing.T) {
 		},
 		"of one age, the last by namespace does not": {
 			in: inputOf(claims(claimBy("elder", epoch, func(c *Claim) { c.Owner.Namespace = "zoo" }))), want: accepted,
+		},
+		"of one age and namespace, the first by name keeps it": {
+			in: inputOf(claims(claimBy("elder", epoch, func(c *Claim) { c.Owner.Namespace = "team" }))),
+			want: with(hostConflict, func(r *result) {
+				r.Message = `host "llm.example.com" on listener "http" of Gateway infra/llm is claimed by the older VLLMService team/elder; choose another host or listener`
+			}),
+		},
+		"of one age and namespace, the last by name does not": {
+			in: inputOf(claims(claimBy("zoo", epoch, func(c *Claim) { c.Owner.Namespace = "team" }))), want: accepted,
+		},
+		"of one age, namespace and name, the first by kind keeps it": {
+			in: inputOf(claims(claimBy("qwen", epoch, func(c *Claim) { c.Owner.Namespace = "team" }))), want: accepted,
 		},
 		"another host on the listener": {
 			in: inputOf(claims(claimBy("elder", yesterday, func(c *Claim) { c.Ref.Host = "x.example.com" }))), want: accepted,

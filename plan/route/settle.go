@@ -24,7 +24,6 @@ func (o Output) Settle(faults []action.Fault) Output {
 		reason := workloadv1alpha1.ReasonCreateFailed
 		if f.Kind == action.NameConflict {
 			reason = workloadv1alpha1.ReasonNameConflict
-			o.RequeueAfter = retryAfter
 		}
 		o.Condition = &metav1.Condition{Type: o.Condition.Type, Status: metav1.ConditionFalse, Reason: reason, Message: f.Message}
 		o.Address = ""

@@ -182,6 +182,29 @@ func TestCompute(t *testing.T) {
 				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "ReplicaFailure"},
 			},
 		},
+		"Pods cannot be made, and the claim is missing too: no Pod comes first": {
+			healthy(func(s *Snapshot) {
+				s.PVC = nil
+				s.Deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 7, Conditions: []appsv1.DeploymentCondition{{
+					Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota",
+				}}}
+			}),
+			result{
+				Phase: "Pending", Ready: "ReplicaFailure", Message: `Deployment "qwen" cannot make Pods: exceeded quota`,
+				Others: map[string]string{"Available": "ReplicasNotReady", "DeploymentReady": "ReplicaFailure", "StorageReady": "PVCNotFound"},
+			},
+		},
+		"scaled to zero, and the Deployment is somebody else's": {
+			healthy(func(s *Snapshot) {
+				s.VLLMService.Spec.Replicas = ptr.To[int32](0)
+				stranger(s.Deployment)
+			}),
+			result{
+				Phase: "Failed", Ready: "NameConflict", Requeue: time.Minute,
+				Message: `Deployment "qwen" exists and belongs to Rollout "web"; it is left alone: delete it, or give the VLLMService another name`,
+				Others:  map[string]string{"DeploymentReady": "NameConflict", "Available": "ReplicasNotReady"},
+			},
+		},
 		"scaled to zero": {
 			healthy(func(s *Snapshot) {
 				s.VLLMService.Spec.Replicas = ptr.To[int32](0)

@@ -42,7 +42,7 @@ func failed(reason, message string) judgement {
 // judgeFault speaks of the first write of an object of that kind that failed.
 func judgeFault(faults []action.Fault, kind string, exists bool) (judgement, bool) {
 	for _, f := range faults {
-		if kindOf(f.Action.Object) != kind || f.Action.Verb == action.Delete {
+		if kindOf(f.Action.Object) != kind {
 			continue
 		}
 		j := judgement{status: metav1.ConditionFalse, reason: v1alpha1.ReasonCreateFailed, message: f.Message, exists: exists}
@@ -123,7 +123,7 @@ func judgeRollout(d *appsv1.Deployment, wanted int32) judgement {
 	}
 	return notYet(v1alpha1.ReasonDeploymentProgressing, fmt.Sprintf(
 		"Deployment %q: %d of %d replicas run the current spec, %d are available, %d old ones remain",
-		d.Name, st.UpdatedReplicas, wanted, st.AvailableReplicas, max(0, st.Replicas-st.UpdatedReplicas)))
+		d.Name, st.UpdatedReplicas, wanted, st.AvailableReplicas, st.Replicas-st.UpdatedReplicas))
 }
 
 // blocking is the deployment's judgement where it is a cause of everything else, and else True:
