@@ -6,6 +6,9 @@
 // a change by hand is seen and put right, and a steady cluster costs no write. What belongs to
 // others is kept: the annotations of the Pod template (kubectl rollout restart), foreign labels
 // and annotations of the objects, and whether a rollout is paused.
+//
+// The price: whatever is changed here in the Pod template restarts every model of every cluster at the
+// next upgrade. The golden files show such a change; a new field must be absent unless it is asked for.
 package vllm
 
 import (
