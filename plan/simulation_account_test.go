@@ -3,6 +3,7 @@ package plan_test
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -30,6 +31,8 @@ type account struct {
 	free bool
 	// cause is whose the group's unavailability is: "fault", "user", "gangway"; "" while available.
 	cause string
+	// lastGang is the UID of the PodGroup of an incarnation that the status says goes as a whole.
+	lastGang types.UID
 	// rev is the revision of the Pods that were created last.
 	rev string
 	// mayGo: fewer groups were wanted since; if it is all gone, it may have been let go.

@@ -165,6 +165,9 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 		}
 		d, ok := w.decided(a, pod)
 		group, id := pod.Labels[names.LabelGroup], pod.Labels[names.LabelRoleID]
+		if pg := w.stores[podGroups].live[group]; pg != nil && w.goesWhole(group, pod) {
+			w.accounts[groupOf(pod)].lastGang = pg.GetUID()
+		}
 		if acc := w.accounts[groupOf(pod)]; acc.replicas[id] != nil {
 			acc.free = !d.sight[group]
 			acc.replicas[id].free = !d.sight[group+"/"+id]
@@ -182,6 +185,34 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 		case d.sight[pod.Labels[names.LabelGroup]]:
 			w.checkGroupBudget(d.spec, pod)
 		}
+	}
+}
+
+// goesWhole says that the status tells of the removal of a Pod's whole group.
+func (w *world) goesWhole(group string, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(w.modelServing().Status.Removals, func(r workloadv1alpha1.RemovalStatus) bool {
+		return r.Group == group && r.RoleID == "" && !pod.CreationTimestamp.After(r.CreatedUntil.Time)
+	})
+}
+
+// checkCreatePodGroup: a gang is made for an incarnation that lives or begins, not for one that ends.
+func (w *world) checkCreatePodGroup(pg action.Object) {
+	living, going := 0, 0
+	for _, p := range w.ours() {
+		if p.Labels[names.LabelGroup] != pg.GetName() {
+			continue
+		}
+		if p.DeletionTimestamp == nil {
+			living++
+		} else {
+			going++
+		}
+	}
+	seen := slices.ContainsFunc(w.manager.pass.snapshot.Pods, func(p *corev1.Pod) bool {
+		return p.Labels[names.LabelGroup] == pg.GetName() && p.DeletionTimestamp == nil
+	})
+	if living == 0 && going > 0 && !seen {
+		w.violate("PodGroup %s is created while the last Pods of its group terminate", pg.GetName())
 	}
 }
 
@@ -256,6 +287,9 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 		if (pg == nil || !controlledBy(pg, w.modelServing().UID)) && !w.manager.pass.saw(group) {
 			w.violate("Pod %s is created without its PodGroup", pod.Name)
 		}
+	}
+	if pg, a := w.stores[podGroups].live[group], w.accounts[g]; pg != nil && a != nil && pg.GetUID() == a.lastGang {
+		w.violate("Pod %s gets the PodGroup of an incarnation of its group that is over", pod.Name)
 	}
 	for _, other := range w.ours() {
 		if other.Labels[names.LabelGroup] != group {

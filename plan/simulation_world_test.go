@@ -286,6 +286,9 @@ func (w *world) create(k kind, o action.Object) {
 		pod.Status.Phase = corev1.PodPending
 	}
 	if k == podGroups {
+		if controlledBy(o, w.modelServing().UID) {
+			w.checkCreatePodGroup(o)
+		}
 		w.manager.pass.made[o.GetName()] = true
 	}
 	w.admit(o)
