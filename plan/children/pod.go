@@ -37,8 +37,9 @@ func OwnerReference(ms *workloadv1alpha1.ModelServing) metav1.OwnerReference {
 }
 
 // Pod makes a Pod from the template of a revision. The role must be in the template.
-// The gang's annotations are left to the Pod webhook, which puts them into Pods from anybody; it does
-// not know that a Pod of an earlier revision has an earlier scheduler, so that this is set here.
+// Its scheduler is the revision's, and with Volcano it is in its gang from the start. The Pod webhook
+// sees to that for Pods from anybody; it does not know what scheduler an earlier revision had, and
+// its configuration may be missing.
 //
 // A worker of a role without a worker template gets an empty spec, which the API server refuses in
 // words of its own; admission lets no such ModelServing in.
@@ -87,6 +88,10 @@ func Pod(ms *workloadv1alpha1.ModelServing, t revision.Template, revisionHash st
 	}
 	if t.SchedulerName != "" {
 		pod.Spec.SchedulerName = t.SchedulerName
+	}
+	if t.SchedulerName == names.SchedulerVolcano {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationGroupName, group)
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationTaskSpec, id.Role)
 	}
 	env := []corev1.EnvVar{
 		{Name: names.EnvEntryAddress, Value: names.EntryAddress(group, roleID, ms.Namespace)},

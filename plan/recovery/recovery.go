@@ -146,6 +146,10 @@ func (d *decision) tidy() {
 		byID[d.Replicas[i].ID] = &d.Replicas[i]
 	}
 	for unit, r := range d.book {
+		// A clock that was ahead when this was written must not hold recoveries up for as long.
+		if now := seconds(d.Now); now.Before(&r.LastRecoveryTime) {
+			r.LastRecoveryTime = now
+		}
 		replica, wanted := byID[unit]
 		if unit != "" && !wanted {
 			delete(d.book, unit)

@@ -152,6 +152,15 @@ func TestDecide(t *testing.T) {
 		"a blip alone is no failure": {
 			input(byRole, replicaOf("a-0", healthy("a").NotReady(ago(time.Second)))), Output{},
 		},
+		"a recovery in the future, by a clock that was ahead, was now": {
+			records(input(byRole, replicaOf("a-0", restarted("a", ago(time.Second)))), record("a-0", 2, now.Add(time.Hour))),
+			Output{
+				Waiting: map[string]bool{"a-0": true},
+				Pending: `container "server" of Pod "a" restarted; its recreation waits for the back-off`,
+				Records: records_{record("a-0", 2, now)},
+				Next:    now.Add(20 * time.Second),
+			},
+		},
 		"within the grace period it is waited": {
 			grace(input(byRole, replicaOf("a-0", restarted("a", ago(20*time.Second)))), time.Minute),
 			Output{
