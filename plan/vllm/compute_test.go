@@ -152,6 +152,14 @@ func TestCompute(t *testing.T) {
 				Others:  map[string]string{"DeploymentReady": "DeploymentProgressing"},
 			},
 		},
+		"a rollout that somebody has paused": {
+			healthy(deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas, d.Spec.Paused = 1, true })),
+			result{
+				Phase: "Running", Ready: "DeploymentProgressing",
+				Message: `Deployment "qwen": 1 of 2 replicas run the current spec, 2 are available, 1 old ones remain; its spec.paused holds the rollout`,
+				Others:  map[string]string{"DeploymentReady": "DeploymentProgressing"},
+			},
+		},
 		"the Deployment's controller has not seen the change yet": {
 			healthy(deployment(func(d *appsv1.Deployment) { d.Generation++ })),
 			result{

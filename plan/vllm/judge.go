@@ -121,9 +121,13 @@ func judgeRollout(d *appsv1.Deployment, wanted int32) judgement {
 			return failed(v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf("Deployment %q: %s", d.Name, c.Message))
 		}
 	}
+	held := ""
+	if d.Spec.Paused {
+		held = "; its spec.paused holds the rollout"
+	}
 	return notYet(v1alpha1.ReasonDeploymentProgressing, fmt.Sprintf(
-		"Deployment %q: %d of %d replicas run the current spec, %d are available, %d old ones remain",
-		d.Name, st.UpdatedReplicas, wanted, st.AvailableReplicas, st.Replicas-st.UpdatedReplicas))
+		"Deployment %q: %d of %d replicas run the current spec, %d are available, %d old ones remain%s",
+		d.Name, st.UpdatedReplicas, wanted, st.AvailableReplicas, st.Replicas-st.UpdatedReplicas, held))
 }
 
 // blocking is the deployment's judgement where it is a cause of everything else, and else True:
