@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,12 +15,9 @@ import (
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 var server *gangwaytesting.APIServer
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	gangwaytesting.RunWithAPIServer(m, gangwaytesting.APIServerOptions{}, &server)
 }
 
@@ -50,19 +46,7 @@ func TestFieldManifestsAreAcceptedUnchanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := strings.TrimSuffix(in, ".in.yaml") + ".out.yaml"
-			if *update {
-				if err := os.WriteFile(golden, raw, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatalf("%v; write it with -update", err)
-			}
-			if diff := cmp.Diff(string(want), string(raw)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", golden, diff)
-			}
+			gangwaytesting.Golden(t, strings.TrimSuffix(in, ".in.yaml")+".out.yaml", raw)
 		})
 	}
 }

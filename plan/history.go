@@ -67,6 +67,19 @@ func (c *computation) trimHistory() {
 	for _, r := range c.records {
 		used[r.Revision] = true
 	}
+	for _, g := range c.groups {
+		// What this very pass makes Pods from.
+		if g.target != nil {
+			used[g.target.Name] = true
+		}
+		for i := range g.roles {
+			for _, r := range g.roles[i].replicas {
+				if r.target != nil {
+					used[r.target.Name] = true
+				}
+			}
+		}
+	}
 	for _, g := range c.view.Groups {
 		if g.PodGroup != nil {
 			used[c.revisions.NameOf(g.PodGroup.Labels[names.LabelRevision])] = true

@@ -161,7 +161,8 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 	}
 	if len(replicas) == 0 {
 		a.baseline, readyOf = nil, nil
-		if a.mayGo || int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || w.empty(ms, a.rev) {
+		unseen := a.hurt && w.stores[podGroups].live[names.Group(theName, g)] == nil
+		if unseen || a.mayGo || int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || w.empty(ms, a.rev) {
 			a.rev = "" // A group without Pods has no revision that anybody could see.
 		}
 	}

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -344,15 +343,4 @@ func (w *world) checkStatus(old, wanted workloadv1alpha1.ModelServingStatus) {
 	if wanted.LabelSelector == "" {
 		w.violate("status.labelSelector is empty")
 	}
-}
-
-// groupsStanding are the ordinals of groups with Pods that stay.
-func (w *world) groupsStanding() []int {
-	groups := map[int]bool{}
-	for _, p := range w.ours() {
-		if p.DeletionTimestamp == nil {
-			groups[groupOf(p)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(groups))
 }

@@ -273,7 +273,7 @@ func (m *manager) dropCreates() {
 // act does one action and says whether it succeeded.
 func (m *manager) act(a action.Action, how string) bool {
 	m.wrote = true
-	got := done
+	var got answer
 	switch how {
 	case "transient":
 		got = answer{action.Transient, "the server is currently unable to handle the request"}
