@@ -20,7 +20,7 @@ import (
 // TestRollouts tells whole rollouts in a fixed order, one paragraph for each pass that wrote
 // something: what it wrote, and what the groups were when the caches had caught up. The step
 // "settle" lets the cluster come to rest, "stall" lets it go on until nothing happens any more, with
-// whatever is broken; everything else is a step of the simulation's scripts.
+// whatever is broken, "now" until nothing happens before time has passed; everything else is a step of the simulation's scripts.
 func TestRollouts(t *testing.T) {
 	files, err := filepath.Glob("testdata/rollouts/*.script")
 	if err != nil || len(files) == 0 {
@@ -65,6 +65,10 @@ func tell(script []string) string {
 				w.settle()
 			case "stall":
 				w.rest(func() {}, func() {})
+			case "now":
+				w.still = true
+				w.rest(func() {}, func() {})
+				w.still = false
 			default:
 				w.step(line)
 			}

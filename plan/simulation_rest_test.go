@@ -68,7 +68,7 @@ func (w *world) rest(heal, judge func()) {
 		if busy || moved || w.manager.woken {
 			continue
 		}
-		if w.manager.again.IsZero() || idle == idleWakes {
+		if w.still || w.manager.again.IsZero() || idle == idleWakes {
 			judge()
 			return
 		}

@@ -124,6 +124,8 @@ type world struct {
 	accounts  map[int]*account
 	decisions map[string]decision
 	violation error
+	// still: coming to rest takes no time; what the manager wants to be woken for later is not awaited.
+	still bool
 	// log, began, wrote and passed tell a run to those who read it.
 	log    func(format string, args ...any)
 	began  func(*pass)
