@@ -246,3 +246,23 @@ func TestAPodOnANodeThatIsGoneIsForceDeleted(t *testing.T) {
 		return ""
 	})
 }
+
+// A container that begins to crash for ever, after its Pod was Ready, is no start-up trouble.
+func TestACrashLoopAfterReadyRecreatesTheGroup(t *testing.T) {
+	ms := single(t, 1, 1)
+	ms.Spec.RecoveryPolicy = workloadv1alpha1.RecoverServingGroup
+	create(t, ms)
+	waitReady(t, ms)
+	list := mustPods(t, ms, nil)
+	before := uids(list)
+	// A Pod's times have seconds: one that was Ready for less may never have been.
+	eventually(t, timeout, func(context.Context) string {
+		if time.Since(list[1].CreationTimestamp.Time) < 3*time.Second {
+			return "the Pod is too young"
+		}
+		return ""
+	})
+	annotate(t, &list[1], map[string]string{cluster.BehaviorAnnotation: cluster.BehaviorCrashLoop})
+	replaced(t, ms, before, func(corev1.Pod) bool { return true })
+	waitReady(t, ms)
+}
