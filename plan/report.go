@@ -120,13 +120,13 @@ func (c *computation) tellOfRoles() {
 	for role, t := range created {
 		t.first.Event = &action.Event{
 			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleCreating, Field: names.RoleField(role),
-			Message: fmt.Sprintf("creating %d replicas of role %s", len(t.ids), role),
+			Message: fmt.Sprintf("creating %s of role %s", status.Replicas(len(t.ids)), role),
 		}
 	}
 	for role, t := range deleted {
 		t.first.Event = &action.Event{
 			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleDeleting, Field: names.RoleField(role),
-			Message: fmt.Sprintf("deleting %d replicas of role %s (%s)", len(t.ids), role, t.first.Why),
+			Message: fmt.Sprintf("deleting %s of role %s (%s)", status.Replicas(len(t.ids)), role, t.first.Why),
 		}
 	}
 }

@@ -63,10 +63,22 @@ func (r *report) tellRoles() {
 			}
 		}
 		if was < now.ReadyReplicas && was < wanted {
+			message := fmt.Sprintf("all %d replicas of role %s are Ready", wanted, now.Name)
+			if wanted == 1 {
+				message = fmt.Sprintf("the replica of role %s is Ready", now.Name)
+			}
 			r.out.Events = append(r.out.Events, action.Event{
 				Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleRunning, Field: names.RoleField(now.Name),
-				Message: fmt.Sprintf("all %d replicas of role %s are Ready", wanted, now.Name),
+				Message: message,
 			})
 		}
 	}
+}
+
+// Replicas is a number of role replicas in words.
+func Replicas(n int) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
 }
