@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/recovery"
 	"github.com/gangway-serving/gangway/plan/revision"
@@ -183,21 +185,42 @@ func (c *computation) isAvailable(g *group) bool {
 		return false
 	}
 	if g.target == nil {
-		return g.Living > 0 && !slices.ContainsFunc(g.Replicas, func(r *state.Replica) bool { return r.Exists() && !r.Available })
+		return c.isAvailableAsItIs(g)
 	}
 	for i := range g.target.Template.Roles {
 		name := g.target.Template.Roles[i].Name
-		available := 0
-		for _, r := range g.OfRole(name) {
-			if _, doomed := g.doomed[r]; r.Available && !doomed {
-				available++
-			}
-		}
-		if available < c.wantedReplicas(g, name) {
+		if g.availableOf(name) < c.wantedReplicas(g, name) {
 			return false
 		}
 	}
 	return true
+}
+
+// isAvailableAsItIs judges a group whose revision nobody knows any more. Replicas are no part of a
+// revision, so the live spec says how many are wanted of its roles; of a role that the spec has no
+// more, all that is there is to be Ready.
+func (c *computation) isAvailableAsItIs(g *group) bool {
+	live := map[string]bool{}
+	for i := range c.ms.Spec.Template.Roles {
+		r := &c.ms.Spec.Template.Roles[i]
+		if live[r.Name] = true; g.availableOf(r.Name) < int(ptr.Deref(r.Replicas, 1)) {
+			return false
+		}
+	}
+	return g.Living > 0 && !slices.ContainsFunc(g.Replicas, func(r *state.Replica) bool {
+		return r.Exists() && !r.Available && !live[r.Role]
+	})
+}
+
+// availableOf is the number of role replicas of a role that are available, and stay.
+func (g *group) availableOf(role string) int {
+	n := 0
+	for _, r := range g.OfRole(role) {
+		if _, doomed := g.doomed[r]; r.Available && !doomed {
+			n++
+		}
+	}
+	return n
 }
 
 // wantedReplicas is how many replicas of a role a group is to have.

@@ -176,3 +176,45 @@ func TestAProtectedGroupWhoseRevisionIsGoneIsLeftAsItIs(t *testing.T) {
 		t.Errorf("Ready is %+v, want the message %q", c, want)
 	}
 }
+
+// How many role replicas a group is to have is no part of its revision, and how many Pods a role
+// replica has its own Pods know.
+func TestAGroupWhoseRevisionIsGoneIsAvailableOnlyWhenWhole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gone []string
+		want int32
+	}{
+		"all is there":                             {nil, 2},
+		"a role replica is gone":                   {[]string{"ms-0-a-1-0", "ms-0-a-1-1"}, 1},
+		"all of a role is gone":                    {[]string{"ms-0-b-0-0"}, 1},
+		"a worker is gone":                         {[]string{"ms-0-a-0-1"}, 1},
+		"a role that the spec has no more is gone": {[]string{"ms-0-c-0-0"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := settled(t, gangwaytesting.MakeModelServing("ms").Replicas(2).Partition("1").SchedulerName("default-scheduler").
+				Role(gangwaytesting.MakeRole("a").Replicas(2).Workers(1).Obj()).
+				Role(gangwaytesting.MakeRole("b").Obj()).
+				Role(gangwaytesting.MakeRole("c").Obj()))
+			m.image(0, "registry.example/llm:2")
+			m.spec(func(ms *workloadv1alpha1.ModelServing) { ms.Spec.Template.Roles = ms.Spec.Template.Roles[:2] })
+			m.write(m.compute())
+			old, update := m.Revisions[0], m.Revisions[1].Labels[names.LabelRevision]
+			m.gone("ms-1-c-0-0")
+			for i, p := range m.Pods {
+				if p.Labels[names.LabelGroup] == "ms-1" {
+					p = p.DeepCopy()
+					p.Labels[names.LabelRevision] = update
+					p.Labels[names.LabelRoleTemplateHash] = roleHashOf(t, m.Revisions[1], p.Labels[names.LabelRole])
+					m.Pods[i] = p
+				}
+			}
+			m.ModelServing.Status.Removals = nil
+			m.Revisions = m.Revisions[1:]
+			m.gone(tc.gone...)
+			p := m.compute()
+			if p.Status.AvailableReplicas != tc.want {
+				t.Errorf("%d groups are available without revision %s, want %d", p.Status.AvailableReplicas, old.Name, tc.want)
+			}
+		})
+	}
+}

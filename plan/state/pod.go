@@ -84,6 +84,18 @@ func deletionCost(pod *corev1.Pod) int64 {
 	return cost
 }
 
+// groupSize is how many Pods the Pod's role replica has, as its containers are told; 0 for unknown.
+func (p *Pod) groupSize() int {
+	for i := range p.Spec.Containers {
+		for _, e := range p.Spec.Containers[i].Env {
+			if n, err := strconv.Atoi(e.Value); e.Name == names.EnvGroupSize && err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // later is the later of two times.
 func later(a, b metav1.Time) metav1.Time {
 	if a.Before(&b) {

@@ -220,7 +220,7 @@ func (r *Replica) finish(revisions *Revisions, removals removals) {
 		return
 	}
 	r.Revision, r.RoleHash = living.Revision(), living.RoleHash()
-	size := r.Living
+	size := max(r.Living, living.groupSize())
 	if own := revisions.Get(r.Revision); own != nil {
 		size = 1 + own.Workers(r.Role)
 	}
