@@ -118,9 +118,7 @@ func createOurs(b *testing.B, qps float32, gang int) time.Duration {
 	}
 	w.start()
 	defer func() { w.stop() }()
-	ready := gangwaytesting.MakeModelServing("ready").Replicas(0).Role(gangwaytesting.MakeRole("main").Obj()).Obj()
-	w.create(ready)
-	w.available(ready, 0) // The bare client has no caches to fill.
+	w.atWork() // The bare client has no caches to fill.
 	ms := manyPods(gang)
 	began := time.Now()
 	w.create(ms)

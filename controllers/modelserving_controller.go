@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,14 +25,22 @@ import (
 const modelServingController = "modelserving"
 
 // ModelServingReconciler makes the cluster look as a ModelServing says. It keeps nothing between
-// passes but how often the last ones failed.
+// passes but how often the last ones failed, and what the cache is yet to show of what they wrote.
 type ModelServingReconciler struct {
 	client   client.Client
 	gather   *gather.ModelServings
 	writer   *apply.Writer
 	clock    clock.PassiveClock
 	failures workqueue.TypedRateLimiter[reconcile.Request]
+	own      *ownWrites
 }
+
+// A pass over a cache that lags behind this manager's own writes is put off until the next change or
+// for so long; after stale the API server is asked what has become of what was created.
+const (
+	catchUp = 100 * time.Millisecond
+	stale   = 2 * time.Second
+)
 
 // +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings,verbs=get;list;watch
 // +kubebuilder:rbac:groups=workload.serving.volcano.sh,resources=modelservings/status,verbs=update
@@ -52,6 +61,7 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 	if err := r.client.Get(ctx, req.NamespacedName, ms); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.failures.Forget(req)
+			r.own.forget(req.NamespacedName)
 			metrics.Forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -66,6 +76,9 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if unseen := r.own.behind(snapshot); unseen != nil {
+		return r.putOff(ctx, ms, unseen)
+	}
 	now := r.clock.Now()
 	planning := time.Now()
 	p := plan.Compute(snapshot, now)
@@ -77,7 +90,9 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 			return r.again(req, err)
 		}
 	}
-	faults := action.Retriable(r.writer.Do(ctx, ms, apply.Work{Before: p.Before, Lanes: p.Lanes, After: p.After}))
+	result := r.writer.Do(ctx, ms, apply.Work{Before: p.Before, Lanes: p.Lanes, After: p.After})
+	r.own.note(ms, result.Written)
+	faults := action.Retriable(result.Faults)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // The manager is stopping; what is written is found again.
 	}
@@ -105,9 +120,26 @@ func (r *ModelServingReconciler) write(ctx context.Context, observed *workloadv1
 		status.DeepCopyInto(&ms.Status)
 	})
 	if err == nil && wrote {
+		r.own.noteStatus(now)
 		metrics.Recovered(observed, observed.Status.Recoveries, status.Recoveries)
 	}
 	return now, wrote, err
+}
+
+// putOff has a pass wait for the cache. The change that is waited for brings on the next one.
+func (r *ModelServingReconciler) putOff(ctx context.Context, ms *workloadv1alpha1.ModelServing, unseen *unseen) (ctrl.Result, error) {
+	lag := time.Since(unseen.at)
+	if lag < stale {
+		return ctrl.Result{RequeueAfter: catchUp}, nil
+	}
+	waited := len(unseen.writes)
+	if err := unseen.verify(ctx, r.writer.Live, ms); err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(unseen.writes) < waited {
+		return ctrl.Result{RequeueAfter: catchUp}, nil
+	}
+	return ctrl.Result{}, fmt.Errorf("the cache does not show %s, which was written %s ago", unseen.first(), lag.Round(time.Second))
 }
 
 // again tries a pass again whose status could not be written. A status that somebody else has

@@ -48,6 +48,7 @@ func setupModelServing(mgr ctrl.Manager, opts Options, capabilities *Capabilitie
 		},
 		clock:    opts.Clock,
 		failures: opts.backoff(),
+		own:      newOwnWrites(),
 	}
 	all := enqueueAllModelServings(mgr.GetCache())
 	b := builder.ControllerManagedBy(mgr).

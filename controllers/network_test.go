@@ -2,9 +2,11 @@ package controllers_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +23,42 @@ type network struct {
 	cut       chan struct{}
 	// answered, when set, is told of every answer, one at a time.
 	answered func(req *http.Request, status int)
+	// held are the resources whose watches are silent, until their channel is closed.
+	held map[string]chan struct{}
+}
+
+// hold keeps what happens to a resource, as in "pods", from the manager until release is called.
+func (n *network) hold(resource string) (release func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	until := make(chan struct{})
+	if n.held == nil {
+		n.held = map[string]chan struct{}{}
+	}
+	n.held[resource] = until
+	return sync.OnceFunc(func() { close(until) })
+}
+
+// watched is the answer to a watch.
+type watched struct {
+	io.ReadCloser
+	net      *network
+	resource string
+	ctx      context.Context
+}
+
+func (b watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.net.mu.Lock()
+	until := b.net.held[b.resource]
+	b.net.mu.Unlock()
+	if until != nil {
+		select {
+		case <-until:
+		case <-b.ctx.Done():
+		}
+	}
+	return n, err
 }
 
 var errCut = errors.New("the network of this manager is cut")
@@ -84,6 +122,9 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 			if err := n.noteForbidden(req, resp); err != nil {
 				return nil, err
 			}
+		}
+		if err == nil && req.URL.Query().Get("watch") == "true" {
+			resp.Body = watched{ReadCloser: resp.Body, net: n, resource: path.Base(req.URL.Path), ctx: req.Context()}
 		}
 		if err == nil && n.answered != nil {
 			n.mu.Lock()

@@ -73,7 +73,7 @@ func (r *VLLMServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	p := vllm.Compute(snapshot, now)
 	metrics.Planned(vllmServiceController, time.Since(planning))
 
-	faults := r.writer.Do(ctx, v, apply.Work{Lanes: p.Lanes})
+	faults := r.writer.Do(ctx, v, apply.Work{Lanes: p.Lanes}).Faults
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err()
 	}

@@ -12,6 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -46,23 +48,39 @@ type Work struct {
 // Empty says that there is nothing to write.
 func (w Work) Empty() bool { return len(w.Before) == 0 && len(w.Lanes) == 0 && len(w.After) == 0 }
 
-// Do carries out work for owner and returns the faults, in the order of the work. Actions that were
-// not begun because of a fault are no faults. No faults and a live ctx promise that everything is done.
-func (w *Writer) Do(ctx context.Context, owner client.Object, work Work) []action.Fault {
+// Result is how work went. Both lists are in the order of the work.
+type Result struct {
+	// Written is what a cache is yet to show.
+	Written []Written
+	// Faults are the writes that failed. Actions that were not begun because of a fault are no faults.
+	Faults []action.Fault
+}
+
+// Written is what is known of an object from the API server's answer to a write. A create that found
+// our object there and a delete that found it gone are writes, too: the cache was behind.
+type Written struct {
+	schema.GroupVersionKind
+	Verb action.Verb
+	Name string
+	UID  types.UID
+	// ResourceVersion is that of the object after a Create or an Update.
+	ResourceVersion string
+}
+
+// Do carries out work for owner. No faults and a live ctx promise that everything is done.
+func (w *Writer) Do(ctx context.Context, owner client.Object, work Work) Result {
 	r := w.run(owner)
-	var all []action.Fault
+	all := outcome{done: true}
 	for _, a := range work.Before {
-		faults, done := r.stage(ctx, []action.Action{a})
-		if all = append(all, faults...); !done {
-			return all
+		if all.add(r.stage(ctx, 0, []action.Action{a})); !all.done {
+			return all.Result
 		}
 	}
-	faults, done := r.lanes(ctx, work.Lanes)
-	if all = append(all, faults...); !done {
-		return all
+	if all.add(r.lanes(ctx, work.Lanes)); !all.done {
+		return all.Result
 	}
-	faults, _ = r.stage(ctx, work.After)
-	return append(all, faults...)
+	all.add(r.stage(ctx, 0, work.After))
+	return all.Result
 }
 
 // run is one Do.
@@ -86,24 +104,30 @@ func (w *Writer) run(owner client.Object) *run {
 	}
 }
 
-// outcome is how one of several things that run in parallel went.
+// outcome is how a part of the work went. done says that every action of it has succeeded, or was
+// overruled, which is a fault that holds up nothing.
 type outcome struct {
-	faults []action.Fault
-	done   bool
+	Result
+	done bool
 }
 
-func gathered(all []outcome) (faults []action.Fault, done bool) {
-	done = true
-	for _, o := range all {
-		faults = append(faults, o.faults...)
-		done = done && o.done
+func (o *outcome) add(part outcome) {
+	o.Written = append(o.Written, part.Written...)
+	o.Faults = append(o.Faults, part.Faults...)
+	o.done = o.done && part.done
+}
+
+func sum(parts []outcome) outcome {
+	all := outcome{done: true}
+	for _, part := range parts {
+		all.add(part)
 	}
-	return faults, done
+	return all
 }
 
-// lanes runs the lanes in parallel. They are begun in order, so that the lowest ordinals come first
-// when not all of them can be carried out.
-func (r *run) lanes(ctx context.Context, lanes []action.Lane) ([]action.Fault, bool) {
+// lanes runs the lanes in parallel. They are begun in order, and what is created in a lane goes before
+// what is created in a later one: the lowest ordinals come first when not all can be carried out.
+func (r *run) lanes(ctx context.Context, lanes []action.Lane) outcome {
 	all := make([]outcome, len(lanes))
 	active := make(chan struct{}, r.active)
 	var wg sync.WaitGroup
@@ -111,67 +135,71 @@ func (r *run) lanes(ctx context.Context, lanes []action.Lane) ([]action.Fault, b
 		active <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-active }()
+			all[i].done = true
 			for _, stage := range lane.Stages {
-				faults, done := r.stage(ctx, stage)
-				if all[i].faults = append(all[i].faults, faults...); !done {
+				if all[i].add(r.stage(ctx, i, stage)); !all[i].done {
 					return
 				}
 			}
-			all[i].done = true
 		})
 	}
 	wg.Wait()
-	return gathered(all)
+	return sum(all)
 }
 
-// stage runs the actions of a stage in parallel. done says that every one of them has succeeded, or
-// was overruled, in which case it is a fault that holds up nothing.
-func (r *run) stage(ctx context.Context, actions []action.Action) (faults []action.Fault, done bool) {
+// stage runs the actions of a stage in parallel. rank is that of their lane.
+func (r *run) stage(ctx context.Context, rank int, actions []action.Action) outcome {
+	if len(actions) == 1 {
+		return r.act(ctx, rank, actions[0])
+	}
 	all := make([]outcome, len(actions))
 	var wg sync.WaitGroup
 	for i, a := range actions {
-		wg.Go(func() { all[i] = r.act(ctx, a) })
+		wg.Go(func() { all[i] = r.act(ctx, rank, a) })
 	}
 	wg.Wait()
-	return gathered(all)
+	return sum(all)
 }
 
 // act does one action once there is room for it.
-func (r *run) act(ctx context.Context, a action.Action) outcome {
+func (r *run) act(ctx context.Context, rank int, a action.Action) outcome {
 	door := r.others
 	if a.Verb == action.Create {
 		door = r.creates
 	}
-	if !door.enter(ctx) {
+	if !door.enter(ctx, rank) {
 		return outcome{}
 	}
-	wrote, fault := r.write(ctx, a)
+	written, wrote, fault := r.write(ctx, a)
 	overruled := fault != nil && fault.Kind == action.Overruled
 	door.leave(fault == nil || overruled)
-	kind := r.kind(a.Object)
+	gvk := r.gvk(a.Object)
 	if overruled {
-		return outcome{faults: []action.Fault{fault.Fault}, done: true}
+		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: true}
 	}
 	if fault != nil {
 		if fault.everyone {
 			r.creates.close()
 		}
-		metrics.Failed(fault.Fault, kind)
-		return outcome{faults: []action.Fault{fault.Fault}}
+		metrics.Failed(fault.Fault, gvk.Kind)
+		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}}
 	}
 	if wrote {
-		metrics.Wrote(a, kind)
+		metrics.Wrote(a, gvk.Kind)
 		if a.Event != nil {
 			r.Emit(r.owner, string(a.Verb), *a.Event)
 		}
 	}
-	return outcome{done: true}
+	return outcome{Result: Result{Written: []Written{{
+		GroupVersionKind: gvk, Verb: a.Verb, Name: written.GetName(), UID: written.GetUID(), ResourceVersion: written.GetResourceVersion(),
+	}}}, done: true}
 }
 
-// write does one action. wrote is false when there was nothing to write any more.
-func (r *run) write(ctx context.Context, a action.Action) (wrote bool, fault *fault) {
+// write does one action. written is the object as the API server has it now; wrote is false when there
+// was nothing to write any more.
+func (r *run) write(ctx context.Context, a action.Action) (written metav1.Object, wrote bool, fault *fault) {
 	if !metav1.IsControlledBy(a.Object, r.owner) {
-		return false, refused(a, fmt.Sprintf("%s %q is not controlled by %q (UID %s), so it is not written",
+		return nil, false, refused(a, fmt.Sprintf("%s %q is not controlled by %q (UID %s), so it is not written",
 			r.kind(a.Object), a.Object.GetName(), r.owner.GetName(), r.owner.GetUID()))
 	}
 	// The planner's objects are read-only: observed ones live in the cache.
@@ -181,37 +209,38 @@ func (r *run) write(ctx context.Context, a action.Action) (wrote bool, fault *fa
 		return r.create(ctx, a, obj)
 	case action.Update:
 		if err := r.Client.Update(ctx, obj); err != nil {
-			return false, failed(a, err)
+			return nil, false, failed(a, err)
 		}
 		if obj.GetResourceVersion() == a.Object.GetResourceVersion() {
-			return false, overruled(a, r.kind(a.Object))
+			return nil, false, overruled(a, r.kind(a.Object))
 		}
-		return true, nil
+		return obj, true, nil
 	case action.Delete, action.ForceDelete:
-		return r.delete(ctx, a, obj)
+		wrote, fault = r.delete(ctx, a, obj)
+		return obj, wrote, fault
 	default:
-		return false, refused(a, fmt.Sprintf("there is no verb %q", a.Verb))
+		return nil, false, refused(a, fmt.Sprintf("there is no verb %q", a.Verb))
 	}
 }
 
-func (r *run) create(ctx context.Context, a action.Action, obj client.Object) (bool, *fault) {
+func (r *run) create(ctx context.Context, a action.Action, obj client.Object) (metav1.Object, bool, *fault) {
 	err := r.Client.Create(ctx, obj)
 	switch {
 	case err == nil:
-		return true, nil
+		return obj, true, nil
 	case !apierrors.IsAlreadyExists(err):
-		return false, failed(a, err)
+		return nil, false, failed(a, err)
 	}
 	current := &metav1.PartialObjectMetadata{}
 	gvk, err := apiutil.GVKForObject(a.Object, r.Client.Scheme())
 	if err != nil {
-		return false, failed(a, err)
+		return nil, false, failed(a, err)
 	}
 	current.SetGroupVersionKind(gvk)
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(a.Object), current); err != nil {
-		return false, failed(a, fmt.Errorf("see whose %s %q is: %w", gvk.Kind, a.Object.GetName(), err))
+		return nil, false, failed(a, fmt.Errorf("see whose %s %q is: %w", gvk.Kind, a.Object.GetName(), err))
 	}
-	return false, judge(a, gvk.Kind, current, r.owner)
+	return current, false, judge(a, gvk.Kind, current, r.owner)
 }
 
 // delete promises that the observed object is gone or going, and that no later one of that name was
@@ -232,10 +261,12 @@ func (r *run) delete(ctx context.Context, a action.Action, obj client.Object) (b
 	}
 }
 
-func (r *run) kind(obj action.Object) string {
+func (r *run) kind(obj action.Object) string { return r.gvk(obj).Kind }
+
+func (r *run) gvk(obj action.Object) schema.GroupVersionKind {
 	gvk, err := apiutil.GVKForObject(obj, r.Client.Scheme())
 	if err != nil {
-		return "unknown"
+		return schema.GroupVersionKind{Kind: "unknown"}
 	}
-	return gvk.Kind
+	return gvk
 }

@@ -127,18 +127,25 @@ func TestObjectThatLostItsLabelIsReported(t *testing.T) {
 	}
 }
 
-func TestQuotaStopsTheOtherCreates(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
+// quota lets n Pods into the namespace.
+func (b *bench) quota(n int64) {
+	b.Helper()
+	hard := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(n, resource.DecimalSI)}
 	quota := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "few", Namespace: b.ms.Namespace},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard},
 	}
 	b.must(b.client.Create(context.Background(), quota))
 	// No quota controller runs here; admission counts on from what the status says.
-	quota.Status.Hard = quota.Spec.Hard
+	quota.Status.Hard = hard
 	quota.Status.Used = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
 	b.must(b.client.Status().Update(context.Background(), quota))
+}
+
+func TestQuotaStopsTheOtherCreates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.quota(3)
 
 	var lanes []action.Lane
 	for g := range 100 {
@@ -278,6 +285,70 @@ func TestNothingIsWrittenThatIsNotControlled(t *testing.T) {
 	}
 }
 
+func TestQuotaIsSpentOnTheLowestGroups(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.quota(12)
+	b.writer.Parallel = 2
+	var lanes []action.Lane
+	for g := range 4 {
+		var pods []action.Object
+		for n := range 8 {
+			pods = append(pods, b.pod(g, n))
+		}
+		lanes = append(lanes, lane(create(b.service(g)), create(pods...)))
+	}
+	if faults := b.do(lanes...); len(faults) == 0 {
+		t.Error("the quota was never exceeded")
+	}
+	for n := range 8 {
+		if _, ok := exists(b, b.pod(0, n)); !ok {
+			t.Errorf("Pod %d of the lowest group is missing, while there was room for 12 Pods", n)
+		}
+	}
+}
+
+func TestWhatACacheIsYetToShowIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	there, gone := b.pod(0, 0), b.pod(1, 0)
+	b.must(b.client.Create(context.Background(), there))
+	b.must(b.client.Create(context.Background(), gone))
+	b.must(b.client.Delete(context.Background(), gone, client.GracePeriodSeconds(0)))
+	changed := b.service(2)
+	b.must(b.client.Create(context.Background(), changed))
+	before := changed.DeepCopy()
+	changed.Labels["more"] = "so"
+
+	var got []apply.Written
+	for _, stage := range [][]action.Action{
+		create(b.pod(0, 0)),
+		{{Verb: action.Delete, Object: gone}},
+		{{Verb: action.Update, Object: changed}},
+		create(b.pod(3, 0)),
+	} {
+		result := b.writer.Do(context.Background(), b.ms, apply.Work{Lanes: []action.Lane{lane(stage)}})
+		if len(result.Faults) > 0 {
+			t.Errorf("faults: %+v", result.Faults)
+		}
+		got = append(got, result.Written...)
+	}
+	made, _ := exists(b, b.pod(3, 0))
+	now, _ := exists(b, changed)
+	if now.ResourceVersion == before.ResourceVersion {
+		t.Error("the Service was not updated")
+	}
+	want := []apply.Written{
+		{Verb: action.Create, GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), Name: there.Name, UID: there.UID, ResourceVersion: there.ResourceVersion},
+		{Verb: action.Delete, GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), Name: gone.Name, UID: gone.UID, ResourceVersion: gone.ResourceVersion},
+		{Verb: action.Update, GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Name: now.Name, UID: now.UID, ResourceVersion: now.ResourceVersion},
+		{Verb: action.Create, GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"), Name: made.Name, UID: made.UID, ResourceVersion: made.ResourceVersion},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
 func TestBeforeStopsTheLanesAndAfterWaitsForThem(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -288,14 +359,14 @@ func TestBeforeStopsTheLanesAndAfterWaitsForThem(t *testing.T) {
 	faults := b.writer.Do(context.Background(), b.ms, apply.Work{
 		Before: create(b.pod(0, 0)),
 		Lanes:  []action.Lane{lane(create(b.pod(1, 0)))},
-	})
+	}).Faults
 	if _, ok := exists(b, b.pod(1, 0)); len(faults) != 1 || ok {
 		t.Errorf("%d faults; lane begun: %v", len(faults), ok)
 	}
 	faults = b.writer.Do(context.Background(), b.ms, apply.Work{
 		Lanes: []action.Lane{lane(create(b.pod(0, 0)))},
 		After: create(b.pod(2, 0)),
-	})
+	}).Faults
 	if _, ok := exists(b, b.pod(2, 0)); len(faults) != 1 || ok {
 		t.Errorf("%d faults; After begun: %v", len(faults), ok)
 	}

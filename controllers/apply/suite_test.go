@@ -127,7 +127,7 @@ func lane(stages ...[]action.Action) action.Lane {
 func (b *bench) do(lanes ...action.Lane) []string {
 	b.Helper()
 	var out []string
-	for _, f := range b.writer.Do(context.Background(), b.ms, apply.Work{Lanes: lanes}) {
+	for _, f := range b.writer.Do(context.Background(), b.ms, apply.Work{Lanes: lanes}).Faults {
 		out = append(out, fmt.Sprintf("%s %s %s: %s", f.Kind, f.Action.Verb, f.Action.Object.GetName(), f.Message))
 	}
 	return out
