@@ -33,8 +33,9 @@ func manyPods(gang int) *workloadv1alpha1.ModelServing {
 // and Events, with the rate at which a bare client creates the same Pods and nothing else, with the
 // same QPS setting and as many requests under way. The promise is a ratio of at least 0.8.
 //
-// Without a limit both are as fast as the API server, which works as long on a PodGroup or a Service
-// as on a Pod, so that the size of the gangs decides; with gangs of 8, 2,750 writes bring 2,000 Pods.
+// Without a limit both are as fast as the processors, which the API server needs most of: a PodGroup
+// costs it more than a Pod does, so that the size of the gangs decides. Gangs of 8 take 2,500 writes
+// for 2,000 Pods.
 func BenchmarkCreation(b *testing.B) {
 	for _, c := range []struct {
 		qps  float32
