@@ -90,8 +90,9 @@ build: ## bin/gangway and bin/cluster
 generate: controller-gen ## Write deepcopy functions, CRDs and roles from the markers
 	@hack/generate.sh
 
-verify: controller-gen ## Fail when generated files are not what generate writes
+verify: controller-gen ## Fail when generated files or go.mod are not what generate and go mod tidy write
 	@hack/generate.sh --verify
+	@go mod tidy -diff
 
 fmt: golangci-lint ## Format the Go code
 	bin/assets/golangci-lint fmt

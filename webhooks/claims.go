@@ -18,7 +18,7 @@ const claimIndex = "webhooks.claim"
 func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, obj := range []client.Object{&workloadv1alpha1.ModelServing{}, &aiinfrav1alpha1.VLLMService{}} {
 		err := indexer.IndexField(ctx, obj, claimIndex, func(obj client.Object) []string {
-			in, ok := routeOf(obj)
+			in, ok := route.For(obj)
 			if !ok || in.Ref == nil {
 				return nil
 			}
@@ -29,17 +29,6 @@ func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	return nil
-}
-
-func routeOf(obj client.Object) (route.Input, bool) {
-	switch o := obj.(type) {
-	case *workloadv1alpha1.ModelServing:
-		return route.ForModelServing(o), true
-	case *aiinfrav1alpha1.VLLMService:
-		return route.ForVLLMService(o), true
-	default:
-		return route.Input{}, false
-	}
 }
 
 // claims are those of other objects for the host and listener of in, ordered by kind; those of
@@ -59,7 +48,7 @@ func (c *cluster) claims(ctx context.Context, in route.Input) ([]route.Claim, er
 	}
 	var claims []route.Claim
 	add := func(obj client.Object) {
-		other, ok := routeOf(obj)
+		other, ok := route.For(obj)
 		itself := other.Owner.Kind == in.Owner.Kind && other.Owner.Namespace == in.Owner.Namespace && other.Owner.Name == in.Owner.Name
 		if ok && !itself && obj.GetDeletionTimestamp() == nil {
 			claims = append(claims, route.Claim{Owner: other.Owner, Ref: *other.Ref})

@@ -54,11 +54,6 @@ func IndexRoutes(ctx context.Context, indexer client.FieldIndexer) error {
 
 // Ref is the gatewayRef of a ModelServing or VLLMService, defaulted; nil when it has none.
 func Ref(obj client.Object) *route.Ref {
-	switch o := obj.(type) {
-	case *workloadv1alpha1.ModelServing:
-		return route.ForModelServing(o).Ref
-	case *aiinfrav1alpha1.VLLMService:
-		return route.ForVLLMService(o).Ref
-	}
-	return nil
+	in, _ := route.For(obj)
+	return in.Ref
 }

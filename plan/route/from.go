@@ -11,6 +11,18 @@ import (
 	"github.com/gangway-serving/gangway/plan/names"
 )
 
+// For is the part of an Input that a ModelServing or VLLMService itself says; false for anything else.
+func For(obj any) (Input, bool) {
+	switch o := obj.(type) {
+	case *workloadv1alpha1.ModelServing:
+		return ForModelServing(o), true
+	case *aiinfrav1alpha1.VLLMService:
+		return ForVLLMService(o), true
+	default:
+		return Input{}, false
+	}
+}
+
 // ForModelServing is the part of an Input that ms itself says. What was observed is the
 // gatherer's to add.
 func ForModelServing(ms *workloadv1alpha1.ModelServing) Input {
