@@ -51,6 +51,11 @@ func (s *stages) delete(o action.Object, why string) {
 	}
 }
 
+// deleting says that the object is deleted in this pass.
+func (s *stages) deleting(o action.Object) bool {
+	return slices.ContainsFunc(s.deletes, func(a action.Action) bool { return a.Object == o })
+}
+
 // writeLanes turns the fates into writes.
 func (c *computation) writeLanes() {
 	for _, g := range c.groups {
@@ -59,13 +64,14 @@ func (c *computation) writeLanes() {
 		switch {
 		case g.fate == keep && !g.Removing:
 			c.complete(&s, g)
+			g.creates = len(s.pods) + len(s.services)
+			c.restoreLabels(&s, g)
 		default:
 			c.takeDown(&s, g)
 		}
 		if lane, ok := s.lane(g.Name); ok {
 			c.plan.Lanes = append(c.plan.Lanes, lane)
 		}
-		g.creates = len(s.pods) + len(s.services)
 	}
 
 	var s stages
@@ -140,6 +146,22 @@ func (c *computation) complete(s *stages, g *group) {
 	for i := range g.roles {
 		for _, r := range g.roles[i].replicas {
 			c.completeReplica(s, g, r, create && !r.mixes())
+		}
+	}
+}
+
+// restoreLabels sets back what somebody edited of the labels of Pods that stay.
+func (c *computation) restoreLabels(s *stages, g *group) {
+	for _, r := range g.Replicas {
+		for _, p := range r.Pods {
+			id := children.Identity{
+				ModelServing: c.ms.Name, Group: g.Name, Role: r.Role, RoleID: r.ID, Entry: p.Index == 0,
+				Revision: p.Revision(), RoleHash: p.RoleHash(),
+			}
+			if p.Going() || id.Matches(p.Pod) || s.deleting(p.Pod) {
+				continue
+			}
+			s.pods = append(s.pods, action.Action{Verb: action.Update, Object: id.Restore(p.Pod), Why: whyDrift})
 		}
 	}
 }

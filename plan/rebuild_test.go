@@ -112,7 +112,9 @@ func TestAProtectedGroupIsRebuiltAsItWas(t *testing.T) {
 		m.image(0, "registry.example/llm:2")
 		m.write(m.compute())
 		second = m.Revisions[1].Labels[names.LabelRevision]
-		m.pod("ms-1-a-0-0").Labels[names.LabelRevision] = second
+		pod := m.pod("ms-1-a-0-0")
+		pod.Labels[names.LabelRevision] = second
+		pod.Labels[names.LabelRoleTemplateHash] = roleHashOf(t, m.Revisions[1], "a")
 		for i := range m.PodGroups {
 			if m.PodGroups[i].Name == "ms-1" {
 				m.PodGroups[i] = m.PodGroups[i].DeepCopy()

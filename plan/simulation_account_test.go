@@ -61,13 +61,13 @@ func (w *world) standing() map[int]map[string]*roleReplicaPods { return sorted(w
 func sorted(pods []*corev1.Pod) map[int]map[string]*roleReplicaPods {
 	out := map[int]map[string]*roleReplicaPods{}
 	for _, p := range pods {
-		g, id := groupOf(p), p.Labels[names.LabelRoleID]
+		g, id := groupOf(p), born(p, names.LabelRoleID)
 		if out[g] == nil {
 			out[g] = map[string]*roleReplicaPods{}
 		}
 		r := out[g][id]
 		if r == nil {
-			r = &roleReplicaPods{role: p.Labels[names.LabelRole], ordinal: replicaOf(p), hash: p.Labels[names.LabelRevision]}
+			r = &roleReplicaPods{role: born(p, names.LabelRole), ordinal: replicaOf(p), hash: born(p, names.LabelRevision)}
 			out[g][id] = r
 		}
 		r.pods = append(r.pods, p)

@@ -73,8 +73,31 @@ func (g *generator) step(w *world) string {
 		if g.faults {
 			return g.mishap(w)
 		}
+		return g.relabel(w)
+	}
+}
+
+// relabel edits a label by hand.
+func (g *generator) relabel(w *world) string {
+	all := w.ours()
+	if len(all) == 0 {
 		return "pass"
 	}
+	p := all[g.IntN(len(all))]
+	key := pick(g, "name", "group-name", "role", "role-id", "entry", "revision", "role-template-hash")
+	value := pick(g, "-", "wrong")
+	if key == "name" {
+		value = "wrong" // Without it, the cache would not see the Pod any more.
+	}
+	if key == "revision" && g.IntN(2) == 0 {
+		// Another revision that there is.
+		for _, name := range slices.Sorted(maps.Keys(w.stores[revisions].live)) {
+			if hash := strings.TrimPrefix(name, theName+"-"); g.IntN(2) == 0 {
+				value = hash
+			}
+		}
+	}
+	return fmt.Sprintf("label %s %s %s", p.Name, key, value)
 }
 
 func (g *generator) managerStep(w *world) string {
@@ -112,7 +135,9 @@ func (g *generator) podStep(w *world) string {
 }
 
 func (g *generator) mishap(w *world) string {
-	switch g.IntN(12) {
+	switch g.IntN(14) {
+	case 12, 13:
+		return g.relabel(w)
 	case 0:
 		if names := slices.Sorted(maps.Keys(w.stores[podGroups].live)); len(names) > 0 {
 			return "remove podgroup " + names[g.IntN(len(names))]

@@ -141,7 +141,7 @@ func (t *teller) groups() string {
 	type count struct{ all, ready, going int }
 	counts := map[string]map[string]*count{}
 	for _, p := range t.w.ours() {
-		g, v := p.Labels[names.LabelGroup], t.version(p.Labels[names.LabelRevision])
+		g, v := born(p, names.LabelGroup), t.version(born(p, names.LabelRevision))
 		if counts[g] == nil {
 			counts[g] = map[string]*count{}
 		}

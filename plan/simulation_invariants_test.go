@@ -96,6 +96,8 @@ type decision struct {
 	why   string
 	spec  *workloadv1alpha1.ModelServingSpec
 	sight sight
+	// update is the name of the revision that was rolled out then.
+	update string
 }
 
 // decide remembers the removals of a plan, once the status that tells of them is written: a later
@@ -106,8 +108,8 @@ func (w *world) decide(p *pass) {
 		for _, stage := range lane.Stages {
 			for _, a := range stage {
 				if pod, ok := a.Object.(*corev1.Pod); ok && a.Verb == action.Delete {
-					why[pod.Labels[names.LabelGroup]+"/"+pod.Labels[names.LabelRoleID]] = a.Why
-					why[pod.Labels[names.LabelGroup]+"/"] = a.Why
+					why[born(pod, names.LabelGroup)+"/"+born(pod, names.LabelRoleID)] = a.Why
+					why[born(pod, names.LabelGroup)+"/"] = a.Why
 				}
 			}
 		}
@@ -118,7 +120,7 @@ func (w *world) decide(p *pass) {
 		key := r.Group + "/" + r.RoleID
 		d, known := old[key]
 		if !known || why[key] != whyFinish {
-			d = decision{why[key], &p.snapshot.ModelServing.Spec, p.sight}
+			d = decision{why[key], &p.snapshot.ModelServing.Spec, p.sight, p.plan.Status.UpdateRevision}
 		}
 		w.decisions[key] = d
 	}
@@ -131,12 +133,12 @@ const whyFinish = "FinishRemoval"
 // now, by an earlier one.
 func (w *world) decided(a action.Action, pod *corev1.Pod) (decision, bool) {
 	p := w.manager.pass
-	d := decision{a.Why, &p.snapshot.ModelServing.Spec, p.sight}
+	d := decision{a.Why, &p.snapshot.ModelServing.Spec, p.sight, p.plan.Status.UpdateRevision}
 	if a.Why != whyFinish {
 		return d, true
 	}
-	group := pod.Labels[names.LabelGroup] + "/"
-	for _, key := range []string{group, group + pod.Labels[names.LabelRoleID]} {
+	group := born(pod, names.LabelGroup) + "/"
+	for _, key := range []string{group, group + born(pod, names.LabelRoleID)} {
 		if d, ok := w.decisions[key]; ok {
 			return d, true
 		}
@@ -153,7 +155,7 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 			w.accounts[g].rev = "" // All that is left of it moves.
 		}
 		for _, p := range w.ours() {
-			if p.Labels[names.LabelGroup] == o.GetName() && p.DeletionTimestamp == nil && w.gangWanted() {
+			if born(p, names.LabelGroup) == o.GetName() && p.DeletionTimestamp == nil && w.gangWanted() {
 				w.violate("PodGroup %s is deleted (%s) while Pod %s lives", o.GetName(), a.Why, p.Name)
 			}
 		}
@@ -163,7 +165,7 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 			return
 		}
 		d, ok := w.decided(a, pod)
-		group, id := pod.Labels[names.LabelGroup], pod.Labels[names.LabelRoleID]
+		group, id := born(pod, names.LabelGroup), born(pod, names.LabelRoleID)
 		if pg := w.stores[podGroups].live[group]; pg != nil && w.goesWhole(group, pod) {
 			w.accounts[groupOf(pod)].lastGang = pg.GetUID()
 		}
@@ -177,14 +179,23 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 		}
 		switch ok = ok && d.why == "Rollout"; {
 		case !ok:
+		case !byRole(d.spec) && !w.isOutdated(groupOf(pod), d.update):
+			w.violate("the rollout takes Pod %s, though its whole group is of revision %s", pod.Name, d.update)
 		case byRole(d.spec):
-			if d.sight[pod.Labels[names.LabelGroup]+"/"+pod.Labels[names.LabelRoleID]] {
+			if d.sight[born(pod, names.LabelGroup)+"/"+born(pod, names.LabelRoleID)] {
 				w.checkRoleBudget(d.spec, pod)
 			}
-		case d.sight[pod.Labels[names.LabelGroup]]:
+		case d.sight[born(pod, names.LabelGroup)]:
 			w.checkGroupBudget(d.spec, pod)
 		}
 	}
+}
+
+// isOutdated says that a Pod of the group is of another revision.
+func (w *world) isOutdated(g int, update string) bool {
+	return slices.ContainsFunc(w.ours(), func(p *corev1.Pod) bool {
+		return groupOf(p) == g && names.Revision(theName, born(p, names.LabelRevision)) != update
+	})
 }
 
 // goesWhole says that the status tells of the removal of a Pod's whole group.
@@ -198,7 +209,7 @@ func (w *world) goesWhole(group string, pod *corev1.Pod) bool {
 func (w *world) checkCreatePodGroup(pg action.Object) {
 	living, going := 0, 0
 	for _, p := range w.ours() {
-		if p.Labels[names.LabelGroup] != pg.GetName() {
+		if born(p, names.LabelGroup) != pg.GetName() {
 			continue
 		}
 		if p.DeletionTimestamp == nil {
@@ -208,7 +219,7 @@ func (w *world) checkCreatePodGroup(pg action.Object) {
 		}
 	}
 	seen := slices.ContainsFunc(w.manager.pass.snapshot.Pods, func(p *corev1.Pod) bool {
-		return p.Labels[names.LabelGroup] == pg.GetName() && p.DeletionTimestamp == nil
+		return born(p, names.LabelGroup) == pg.GetName() && p.DeletionTimestamp == nil
 	})
 	if living == 0 && going > 0 && !seen {
 		w.violate("PodGroup %s is created while the last Pods of its group terminate", pg.GetName())
@@ -249,7 +260,7 @@ func (w *world) checkGroupBudget(spec *workloadv1alpha1.ModelServingSpec, pod *c
 
 func (w *world) checkRoleBudget(spec *workloadv1alpha1.ModelServingSpec, pod *corev1.Pod) {
 	a := w.accounts[groupOf(pod)]
-	role, id := pod.Labels[names.LabelRole], pod.Labels[names.LabelRoleID]
+	role, id := born(pod, names.LabelRole), born(pod, names.LabelRoleID)
 	if a == nil || a.replicas[id] == nil || !a.replicas[id].available {
 		return
 	}
@@ -279,7 +290,7 @@ func (w *world) checkRoleBudget(spec *workloadv1alpha1.ModelServingSpec, pod *co
 
 // checkCreatePod judges a Pod by the world as it is, just before it is created.
 func (w *world) checkCreatePod(pod *corev1.Pod) {
-	group, g := pod.Labels[names.LabelGroup], groupOf(pod)
+	group, g := born(pod, names.LabelGroup), groupOf(pod)
 	spec := &w.manager.pass.snapshot.ModelServing.Spec
 	if w.gangWanted() && w.manager.pass.snapshot.Gang.PodGroups {
 		pg := w.stores[podGroups].live[group]
@@ -291,15 +302,15 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 		w.violate("Pod %s gets the PodGroup of an incarnation of its group that is over", pod.Name)
 	}
 	for _, other := range w.ours() {
-		if other.Labels[names.LabelGroup] != group {
+		if born(other, names.LabelGroup) != group {
 			continue
 		}
-		sameReplica := other.Labels[names.LabelRoleID] == pod.Labels[names.LabelRoleID]
-		if !byRole(spec) && other.Labels[names.LabelRevision] != pod.Labels[names.LabelRevision] {
+		sameReplica := born(other, names.LabelRoleID) == born(pod, names.LabelRoleID)
+		if !byRole(spec) && born(other, names.LabelRevision) != born(pod, names.LabelRevision) {
 			w.violate("Pod %s of revision %s is created beside Pod %s of revision %s",
-				pod.Name, pod.Labels[names.LabelRevision], other.Name, other.Labels[names.LabelRevision])
+				pod.Name, born(pod, names.LabelRevision), other.Name, born(other, names.LabelRevision))
 		}
-		if sameReplica && other.Labels[names.LabelRoleTemplateHash] != pod.Labels[names.LabelRoleTemplateHash] {
+		if sameReplica && born(other, names.LabelRoleTemplateHash) != born(pod, names.LabelRoleTemplateHash) {
 			w.violate("Pod %s is created beside Pod %s of another template of its role", pod.Name, other.Name)
 		}
 	}
@@ -308,7 +319,7 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 		a = &account{cause: "gangway", replicas: map[string]*replicaAccount{}}
 		w.accounts[g] = a
 	}
-	rev := pod.Labels[names.LabelRevision]
+	rev := born(pod, names.LabelRevision)
 	_, partition, _ := budget(spec)
 	if !byRole(spec) && g < partition && a.rev != "" && a.rev != rev {
 		w.violate("group %d, below the partition %d, moves from revision %s to %s", g, partition, a.rev, rev)

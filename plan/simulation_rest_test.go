@@ -209,6 +209,7 @@ func (w *world) restPods(ms *workloadv1alpha1.ModelServing, update *appsv1.Contr
 			}
 		}
 		for id, r := range standing[g] {
+			w.restLabels(r.pods)
 			got[r.role]++
 			w.restReplica(g, id, r, wantedServices)
 			for _, p := range r.pods {
@@ -237,6 +238,24 @@ func (w *world) restPods(ms *workloadv1alpha1.ModelServing, update *appsv1.Contr
 	}
 }
 
+// restLabels holds that our labels are what they were made to be.
+func (w *world) restLabels(pods []*corev1.Pod) {
+	for _, p := range pods {
+		for _, key := range names.ReservedLabels() {
+			is, was := p.Labels[key], born(p, key)
+			if key == names.LabelRevision && byRole(&w.modelServing().Spec) {
+				// Which of the revisions that make the same Pod it was, need not be found out.
+				if t, _ := w.template(is); t.RoleHashes[born(p, names.LabelRole)] == born(p, names.LabelRoleTemplateHash) {
+					continue
+				}
+			}
+			if is != was {
+				w.violate("at rest, label %s of Pod %s is %q, not %q", key, p.Name, is, was)
+			}
+		}
+	}
+}
+
 // restReplica holds that a role replica has an entry and all workers, and that they are Ready.
 func (w *world) restReplica(g int, id string, r *roleReplicaPods, wantedServices map[string]bool) {
 	t, _ := w.template(r.hash)
@@ -262,18 +281,18 @@ func (w *world) restRevision(ms *workloadv1alpha1.ModelServing, p *corev1.Pod, u
 		return
 	}
 	if !byRole(&ms.Spec) {
-		if got := p.Labels[names.LabelRevision]; groupOf(p) >= partition && got != update.Labels[names.LabelRevision] {
+		if got := born(p, names.LabelRevision); groupOf(p) >= partition && got != update.Labels[names.LabelRevision] {
 			w.violate("at rest, Pod %s at or above the partition %d is of revision %s, not %s", p.Name, partition, got, update.Name)
 		}
 		return
 	}
-	role := p.Labels[names.LabelRole]
+	role := born(p, names.LabelRole)
 	for i := range ms.Spec.Template.Roles {
 		r := &ms.Spec.Template.Roles[i]
 		if r.Name != role || replicaOf(p) < scaled(r.Partition, int(ptr.Deref(r.Replicas, 1)), true, 0) {
 			continue
 		}
-		if got, want := p.Labels[names.LabelRoleTemplateHash], revision.RoleHash(target, role); got != want {
+		if got, want := born(p, names.LabelRoleTemplateHash), revision.RoleHash(target, role); got != want {
 			w.violate("at rest, Pod %s is of role template %s, not %s", p.Name, got, want)
 		}
 	}
@@ -324,7 +343,7 @@ func (w *world) restRevisions(ms *workloadv1alpha1.ModelServing, update *appsv1.
 		strings.TrimPrefix(ms.Status.CurrentRevision, theName+"-"): true,
 	}
 	for _, p := range w.ours() {
-		used[p.Labels[names.LabelRevision]] = true
+		used[born(p, names.LabelRevision)] = true
 	}
 	for _, o := range w.stores[podGroups].live {
 		used[o.GetLabels()[names.LabelRevision]] = true

@@ -14,6 +14,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -28,6 +29,7 @@ import (
 //	sync KIND [N]               a cache sees N events more, or all
 //	tick DURATION
 //	start|ready|unready|restart|fail|stuck|hang|unhang|gone|delete POD
+//	label POD KEY VALUE         somebody edits one of our labels; "-" takes it away
 //	remove podgroup|service NAME, foreign POD, unforeign POD, cost POD N
 //	lose|cut|join NODE          the node vanishes, is unreachable, comes back
 //	volcano old|new, recreate, collect
@@ -128,8 +130,38 @@ func (w *world) onPod(f []string) {
 		edit(w, pod, func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, corev1.PodDeletionCost, f[2]) })
 		return
 	}
+	if f[0] == "label" {
+		w.relabel(pod, f[2], f[3])
+		return
+	}
 	w.kubelet(f[0], pod)
 }
+
+// relabel is an edit by hand. Gangway is to set it right, and to draw no conclusions from it. Of the
+// two labels that tell what a Pod was made from one is left alone: of what carries neither, nobody
+// knows what it is. Nor can anybody see that the revision is another one that makes the same Pod.
+func (w *world) relabel(pod *corev1.Pod, key, value string) {
+	twins := map[string]string{names.LabelRevision: names.LabelRoleTemplateHash, names.LabelRoleTemplateHash: names.LabelRevision}
+	if twin, ok := twins[labelPrefix+key]; ok && pod.Labels[twin] != born(pod, twin) {
+		return
+	}
+	if _, ok := w.stores[revisions].live[names.Revision(theName, value)]; ok {
+		if t, _ := w.template(value); t.RoleHashes[born(pod, names.LabelRole)] == born(pod, names.LabelRoleTemplateHash) {
+			return
+		}
+	}
+	edit(w, pod, func(p *corev1.Pod) {
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		if p.Labels[labelPrefix+key] = value; value == "-" {
+			delete(p.Labels, labelPrefix+key)
+		}
+	})
+}
+
+// labelPrefix begins all of our labels.
+var labelPrefix = strings.TrimSuffix(names.LabelModelServing, "name")
 
 // kubelet plays the scheduler and the node of a Pod, and those who delete Pods by hand.
 func (w *world) kubelet(verb string, pod *corev1.Pod) {

@@ -298,10 +298,13 @@ func (w *world) create(k kind, o action.Object) {
 
 // inject is the Pod webhook.
 func (w *world) inject(pod *corev1.Pod) {
+	for _, key := range names.ReservedLabels() {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, bornWith+key, pod.Labels[key])
+	}
 	ms := w.modelServing()
 	pod.Spec.SchedulerName = ms.Spec.SchedulerName
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationGroupName, pod.Labels[names.LabelGroup])
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationTaskSpec, pod.Labels[names.LabelRole])
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationGroupName, born(pod, names.LabelGroup))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, names.AnnotationTaskSpec, born(pod, names.LabelRole))
 }
 
 // delete begins or ends an object's life. A Pod that runs on a node ends when its kubelet says so.
@@ -350,9 +353,20 @@ type versionedTemplate struct {
 
 func (w *world) gangWanted() bool { return gang.Wanted(w.modelServing(), w.gang) }
 
+// bornWith begins the annotations that keep what a Pod's labels were before anybody edited them.
+const bornWith = "born.with/"
+
+// born is what a label of a Pod was when the Pod was created.
+func born(p *corev1.Pod, label string) string {
+	if value, ok := p.Annotations[bornWith+label]; ok {
+		return value
+	}
+	return p.Labels[label]
+}
+
 // ordinals of a Pod of ours.
 func groupOf(p *corev1.Pod) int {
-	g, ok := names.GroupOrdinal(theName, p.Labels[names.LabelGroup])
+	g, ok := names.GroupOrdinal(theName, born(p, names.LabelGroup))
 	if !ok {
 		panic("no group: " + p.Name)
 	}
@@ -360,7 +374,7 @@ func groupOf(p *corev1.Pod) int {
 }
 
 func replicaOf(p *corev1.Pod) int {
-	r, ok := names.RoleReplicaOrdinal(p.Labels[names.LabelRole], p.Labels[names.LabelRoleID])
+	r, ok := names.RoleReplicaOrdinal(born(p, names.LabelRole), born(p, names.LabelRoleID))
 	if !ok {
 		panic("no role replica: " + p.Name)
 	}

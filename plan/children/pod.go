@@ -65,14 +65,9 @@ func Pod(ms *workloadv1alpha1.ModelServing, t revision.Template, revisionHash st
 	for _, key := range names.ReservedAnnotations() {
 		delete(annotations, key)
 	}
-	labels[names.LabelModelServing] = ms.Name
-	labels[names.LabelGroup] = group
-	labels[names.LabelRole] = id.Role
-	labels[names.LabelRoleID] = roleID
-	labels[names.LabelRevision] = revisionHash
-	labels[names.LabelRoleTemplateHash] = revision.RoleHash(t, id.Role)
-	if id.Index == 0 {
-		labels[names.LabelEntry] = names.EntryValue
+	identity := Identity{
+		ModelServing: ms.Name, Group: group, Role: id.Role, RoleID: roleID, Entry: id.Index == 0,
+		Revision: revisionHash, RoleHash: revision.RoleHash(t, id.Role),
 	}
 
 	pod := &corev1.Pod{
@@ -86,6 +81,7 @@ func Pod(ms *workloadv1alpha1.ModelServing, t revision.Template, revisionHash st
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
+	identity.set(pod.Labels)
 	if t.SchedulerName != "" {
 		pod.Spec.SchedulerName = t.SchedulerName
 	}

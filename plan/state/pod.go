@@ -19,6 +19,9 @@ type Pod struct {
 	Removing bool
 	// Ready is the Pod's condition of that name.
 	Ready bool
+
+	// origin is what the Pod was made from, where its labels do not say it.
+	origin *origin
 }
 
 // Going says that the Pod terminates or is about to.
@@ -27,11 +30,22 @@ func (p *Pod) Going() bool { return p.Removing || p.DeletionTimestamp != nil }
 // Taken says that somebody else deleted the Pod, and that it is still terminating.
 func (p *Pod) Taken() bool { return p.DeletionTimestamp != nil && !p.Removing }
 
-// Revision is the hash of the revision that the Pod was made from.
-func (p *Pod) Revision() string { return p.Labels[names.LabelRevision] }
+// Revision is the hash of the revision that the Pod was made from: what its label says or, where
+// that cannot be, what is known all the same.
+func (p *Pod) Revision() string {
+	if p.origin != nil {
+		return p.origin.revision
+	}
+	return p.Labels[names.LabelRevision]
+}
 
-// RoleHash is the hash of the role's part of that revision.
-func (p *Pod) RoleHash() string { return p.Labels[names.LabelRoleTemplateHash] }
+// RoleHash is the hash of the role's part of that revision, likewise.
+func (p *Pod) RoleHash() string {
+	if p.origin != nil {
+		return p.origin.roleHash
+	}
+	return p.Labels[names.LabelRoleTemplateHash]
+}
 
 // Ended says that the Pod will never run again: its phase is Failed or, after a node was shut down,
 // Succeeded.

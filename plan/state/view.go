@@ -104,7 +104,12 @@ func Observe(s Snapshot, revisions *Revisions) *View {
 	slices.SortFunc(v.Groups, func(a, b *Group) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	slices.SortFunc(v.Strays, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(v.StrayPodGroups, func(a, b *schedulingv1beta1.PodGroup) int { return cmp.Compare(a.Name, b.Name) })
+	byRole := ms.Spec.RolloutStrategy != nil && ms.Spec.RolloutStrategy.Type == workloadv1alpha1.RoleRollingUpdate
 	for _, g := range v.Groups {
+		for _, r := range g.Replicas {
+			r.sort(removals)
+		}
+		g.findOrigins(revisions, byRole)
 		g.finish(revisions, removals)
 	}
 	return v
@@ -170,7 +175,7 @@ func (g *Group) finish(revisions *Revisions, removals removals) {
 		g.Removing, g.PodGroupRemoving = true, true
 	}
 	for _, r := range g.Replicas {
-		r.finish(revisions, removals)
+		r.finish(revisions)
 		g.Living += r.Living
 		g.Going += len(r.Pods) - r.Living
 		for _, p := range r.Pods {
@@ -191,15 +196,22 @@ func (g *Group) finish(revisions *Revisions, removals removals) {
 	}
 }
 
-func (r *Replica) finish(revisions *Revisions, removals removals) {
+// sort puts the Pods in order, and finds out which of them go.
+func (r *Replica) sort(removals removals) {
 	slices.SortFunc(r.Pods, func(a, b *Pod) int { return cmp.Compare(a.Index, b.Index) })
+	if len(removals) == 0 {
+		return
+	}
+	for _, p := range r.Pods {
+		p.Removing, r.Removing = removals.covers(r, p)
+	}
+}
+
+func (r *Replica) finish(revisions *Revisions) {
 	ready, contiguous := 0, true
 	var living *Pod
 	for _, p := range r.Pods {
 		r.Cost += deletionCost(p.Pod)
-		if len(removals) > 0 {
-			p.Removing, r.Removing = removals.covers(r, p)
-		}
 		if p.Going() {
 			continue
 		}
