@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/names"
 )
 
@@ -44,4 +46,64 @@ func TestLabelsOfPodsEditedByHandAreSetBack(t *testing.T) {
 		})
 	}
 	w.quiet(ms)
+}
+
+// The hash of a revision is on its Pods: another one would replace them all, for an edit of a label.
+func TestRevisionSpoiledByHandRestartsNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ms := twoRoles(2).Obj()
+	w.create(ms)
+	w.available(ms, 2)
+	before := uids(w.pods(ms))
+	untouched := func(what string) {
+		t.Helper()
+		if diff := cmp.Diff(before, uids(w.pods(ms))); diff != "" {
+			t.Errorf("%s: Pods were touched (-want +got):\n%s", what, diff)
+		}
+	}
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: ms.Status.UpdateRevision}}
+	w.get(revision)
+	was := revision.DeepCopy()
+
+	delete(revision.Labels, names.LabelModelServing)
+	if err := w.client.Update(context.Background(), revision); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the label of the revision", func() error {
+		w.get(revision)
+		if diff := cmp.Diff(was.Labels, revision.Labels); diff != "" {
+			return fmt.Errorf("labels (-were +are):\n%s", diff)
+		}
+		return nil
+	})
+	w.quiet(ms)
+	untouched("a label was taken away")
+
+	w.remove(revision)
+	w.replaced(revision)
+	w.quiet(ms)
+	untouched("the revision was deleted")
+
+	w.get(revision)
+	revision.OwnerReferences = nil
+	if err := w.client.Update(context.Background(), revision); err != nil {
+		t.Fatal(err)
+	}
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonNameConflict, revision.Name, "nothing controls it; delete")
+	untouched("the owner was taken away")
+	// What is broken is repaired all the same.
+	w.remove(w.pods(ms)["ms-1-decode-0-0"])
+	w.eventually("a new Pod", func() error {
+		if uid := uids(w.pods(ms))["ms-1-decode-0-0"]; uid == "" || uid == before["ms-1-decode-0-0"] {
+			return fmt.Errorf("UID %q", uid)
+		}
+		return nil
+	})
+	before["ms-1-decode-0-0"] = uids(w.pods(ms))["ms-1-decode-0-0"]
+
+	w.remove(revision)
+	w.available(ms, 2)
+	w.quiet(ms)
+	untouched("the way out was taken")
 }

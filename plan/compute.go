@@ -6,10 +6,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/revision"
 	"github.com/gangway-serving/gangway/plan/rollout"
 	"github.com/gangway-serving/gangway/plan/route"
@@ -106,7 +108,8 @@ func (c *computation) read() error {
 	c.updateObject, c.collisionCount = update, collisionCount
 	switch {
 	case create:
-		c.plan.Before = []action.Action{{Verb: action.Create, Object: update, Why: whyRevision}}
+		// When Pods are of it already, it was lost, and they go on without it.
+		c.plan.Before = []action.Action{{Verb: action.Create, Object: update, Why: whyRevision, Optional: c.isOnPods(update)}}
 	case !slices.Contains(c.snapshot.Revisions, update):
 		c.plan.Before = []action.Action{{Verb: action.Update, Object: update, Why: whyRevision}}
 	}
@@ -133,6 +136,13 @@ func (c *computation) read() error {
 	c.ledger = newLedger(c.ms.Status.Removals)
 	c.gangs = gangs{computation: c}
 	return nil
+}
+
+// isOnPods says that there are Pods of that revision.
+func (c *computation) isOnPods(r *appsv1.ControllerRevision) bool {
+	return slices.ContainsFunc(c.snapshot.Pods, func(p *corev1.Pod) bool {
+		return p.Labels[names.LabelRevision] == r.Labels[names.LabelRevision]
+	})
 }
 
 // wake asks for another pass at t.

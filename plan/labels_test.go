@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
@@ -216,6 +220,65 @@ func TestALabelIsSetBackInACopyOfWhatWasSeen(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || seen.Labels[names.LabelRole] != "wrong" {
 		t.Errorf("the Pod that is written (-want +got):\n%s", diff)
 	}
+}
+
+// The hash of a revision is on its Pods, so that another one would replace them all.
+func TestARevisionThatIsNotSeenRestartsNobody(t *testing.T) {
+	seen := func(m *moment) *appsv1.ControllerRevision { return m.Revisions[0] }
+	t.Run("it lost its label or its owner, or was deleted", func(t *testing.T) {
+		m := settled(t, oneRole(2))
+		rev := seen(m)
+		m.Revisions = nil
+		p := m.expect(createRevision)
+		a := p.Before[0]
+		if a.Object.GetName() != rev.Name || !a.Optional || p.Status.CollisionCount != nil {
+			t.Errorf("creates %s, optional %v, collisionCount %v; want %s", a.Object.GetName(), a.Optional, p.Status.CollisionCount, rev.Name)
+		}
+		fault := action.Fault{Action: a, Kind: action.NameConflict, Message: "is not ours"}
+		st, events := p.Settle(m.Snapshot, []action.Fault{fault}, m.now)
+		c := meta.FindStatusCondition(st.Conditions, workloadv1alpha1.ConditionReady)
+		if st.CollisionCount != nil || c.Reason != workloadv1alpha1.ReasonNameConflict || len(events) != 1 {
+			t.Errorf("collisionCount %v, Ready %+v, Events %v", st.CollisionCount, c, events)
+		}
+		fault.Kind = action.HashCollision
+		if st, _ := p.Settle(m.Snapshot, []action.Fault{fault}, m.now); ptr.Deref(st.CollisionCount, 0) != 1 {
+			t.Errorf("collisionCount %v after a collision with one of ours, want 1", st.CollisionCount)
+		}
+	})
+	t.Run("it is being deleted", func(t *testing.T) {
+		m := settled(t, oneRole(2))
+		rev := seen(m).DeepCopy()
+		rev.DeletionTimestamp = ptr.To(metav1.NewTime(m.now))
+		m.Revisions = []*appsv1.ControllerRevision{rev}
+		m.expect()
+	})
+	t.Run("before there are Pods of it, the name may be left to others", func(t *testing.T) {
+		m := settled(t, oneRole(2))
+		m.image(0, "registry.example/llm:2")
+		p := m.compute()
+		if p.Before[0].Optional {
+			t.Fatal("groups are taken down for a revision that nothing keeps")
+		}
+		st, events := p.Settle(m.Snapshot, []action.Fault{{Action: p.Before[0], Kind: action.NameConflict}}, m.now)
+		told := func(e action.Event) bool { return e.Reason == workloadv1alpha1.ReasonNameConflict }
+		if ptr.Deref(st.CollisionCount, 0) != 1 || slices.ContainsFunc(events, told) {
+			t.Errorf("collisionCount %v, Events %v", st.CollisionCount, events)
+		}
+	})
+	t.Run("its number of role replicas was damaged by hand", func(t *testing.T) {
+		m := settled(t, oneRole(2).Partition("2"))
+		m.image(0, "registry.example/llm:2")
+		m.write(m.compute())
+		rev := seen(m).DeepCopy()
+		rev.Annotations = map[string]string{"gangway.dev/role-replicas": "many"}
+		m.Revisions[0] = rev
+		m.gone("ms-0-a-0-0")
+		m.ModelServing.Status.Roles = nil
+		p := m.expect("ms-0/0: Create Pod ms-0-a-0-0 (Create)")
+		if got := p.Lanes[0].Stages[0][0].Object.GetLabels()[names.LabelRevision]; got != rev.Labels[names.LabelRevision] {
+			t.Errorf("of revision %s, want %s", got, rev.Labels[names.LabelRevision])
+		}
+	})
 }
 
 // A PodGroup whose revision was edited tells nothing: the Pods do.

@@ -135,9 +135,11 @@ func (g *generator) podStep(w *world) string {
 }
 
 func (g *generator) mishap(w *world) string {
-	switch g.IntN(14) {
+	switch g.IntN(16) {
 	case 12, 13:
 		return g.relabel(w)
+	case 14, 15:
+		return "revision " + pick(g, "remove", "unlabel", "disown", "terminate")
 	case 0:
 		if names := slices.Sorted(maps.Keys(w.stores[podGroups].live)); len(names) > 0 {
 			return "remove podgroup " + names[g.IntN(len(names))]

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -327,11 +328,28 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 	a.rev = rev
 }
 
+// checkUpdateRevision: the same content never gets another revision while there are Pods of the first.
+func (w *world) checkUpdateRevision(old, wanted string) {
+	was, ok := w.template(strings.TrimPrefix(old, theName+"-"))
+	now, known := w.template(strings.TrimPrefix(wanted, theName+"-"))
+	if !ok || !known || !maps.Equal(was.RoleHashes, now.RoleHashes) || len(was.Roles) != len(now.Roles) {
+		return
+	}
+	for _, p := range w.ours() {
+		if names.Revision(theName, born(p, names.LabelRevision)) == old {
+			w.violate("the content is the same, but the update revision goes from %s, of which Pod %s is, to %s", old, p.Name, wanted)
+		}
+	}
+}
+
 // checkStatus judges a status by the one that it replaces.
 func (w *world) checkStatus(old, wanted workloadv1alpha1.ModelServingStatus) {
 	ms := w.modelServing()
 	if wanted.ObservedGeneration > ms.Generation || wanted.ObservedGeneration < old.ObservedGeneration {
 		w.violate("observedGeneration goes from %d to %d at generation %d", old.ObservedGeneration, wanted.ObservedGeneration, ms.Generation)
+	}
+	if old.UpdateRevision != wanted.UpdateRevision && old.UpdateRevision != "" {
+		w.checkUpdateRevision(old.UpdateRevision, wanted.UpdateRevision)
 	}
 	seen := map[string]bool{}
 	for i := range wanted.Conditions {

@@ -12,6 +12,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan"
 	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -32,8 +33,8 @@ type manager struct {
 type phase int
 
 const (
-	before phase = iota
-	statusFirst
+	statusFirst phase = iota
+	before
 	lanes
 	after
 	status
@@ -125,7 +126,7 @@ func (m *manager) snapshot(ms *workloadv1alpha1.ModelServing) state.Snapshot {
 func owned[T action.Object](s *store, ms *workloadv1alpha1.ModelServing) []T {
 	var out []T
 	for _, o := range s.cached {
-		if controlledBy(o, ms.UID) {
+		if controlledBy(o, ms.UID) && o.GetLabels()[names.LabelModelServing] != "" {
 			out = append(out, o.(T))
 		}
 	}
@@ -151,19 +152,20 @@ func (m *manager) advance() {
 	p := m.pass
 	for m.pass != nil {
 		switch p.phase {
-		case before:
-			if p.begun < len(p.plan.Before) && len(p.faults) == 0 {
-				return
-			}
-			p.phase, p.begun = statusFirst, 0
-			if len(p.faults) > 0 {
-				p.phase = status
-			}
 		case statusFirst:
 			if p.plan.StatusFirst && p.begun == 0 {
 				return
 			}
+			p.phase, p.begun = before, 0
+		case before:
+			failed := len(p.faults) > 0 && !p.plan.Before[p.begun-1].Optional
+			if p.begun < len(p.plan.Before) && !failed {
+				return
+			}
 			p.phase, p.begun = lanes, 0
+			if failed {
+				p.phase = status
+			}
 		case lanes:
 			if len(p.runnable()) > 0 {
 				return

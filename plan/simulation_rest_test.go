@@ -87,6 +87,7 @@ func (w *world) lastPlan() string {
 func (w *world) heal() {
 	clear(w.hung)
 	w.collect()
+	w.restoreRevisions()
 	ms := w.modelServing()
 	for i := range ms.Spec.Template.Roles {
 		r := &ms.Spec.Template.Roles[i]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -14,7 +15,9 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/children"
 	"github.com/gangway-serving/gangway/plan/names"
+	"github.com/gangway-serving/gangway/plan/revision"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -30,6 +33,7 @@ import (
 //	tick DURATION
 //	start|ready|unready|restart|fail|stuck|hang|unhang|gone|delete POD
 //	label POD KEY VALUE         somebody edits one of our labels; "-" takes it away
+//	revision remove|unlabel|disown|terminate  what somebody does to the update revision by hand
 //	remove podgroup|service NAME, foreign POD, unforeign POD, cost POD N
 //	lose|cut|join NODE          the node vanishes, is unreachable, comes back
 //	volcano old|new, recreate, collect
@@ -69,6 +73,8 @@ func (w *world) step(line string) {
 		w.now = w.now.Add(d)
 	case "remove":
 		w.remove(f[1], f[2])
+	case "revision":
+		w.spoil(f[1])
 	case "lose", "cut", "join":
 		w.node(f[0], f[1])
 	case "volcano":
@@ -79,6 +85,7 @@ func (w *world) step(line string) {
 	case "collect":
 		w.collect()
 	case "set":
+		w.restoreRevisions()
 		if f[1] == "replicas" {
 			for _, a := range w.accounts {
 				a.mayGo = a.mayGo || number(f[2]) < int(*w.modelServing().Spec.Replicas)
@@ -273,6 +280,73 @@ func (w *world) remove(what, name string) {
 	if o := w.stores[k].live[name]; o != nil {
 		w.calm = false
 		w.stores[k].remove(name)
+	}
+}
+
+// spoil takes the update revision from the manager's sight.
+func (w *world) spoil(how string) {
+	rev := w.updateRevision()
+	if rev == nil {
+		return
+	}
+	if how == "remove" {
+		w.removed = rev
+		w.stores[revisions].remove(rev.Name)
+		return
+	}
+	edit(w, rev, func(r *appsv1.ControllerRevision) {
+		switch how {
+		case "unlabel":
+			delete(r.Labels, names.LabelModelServing)
+		case "disown":
+			r.OwnerReferences = nil
+		case "terminate":
+			r.DeletionTimestamp = ptr.To(w.second())
+		default:
+			panic("no such step: revision " + how)
+		}
+	})
+}
+
+// updateRevision is the stored revision of the live spec; nil when there is none.
+func (w *world) updateRevision() *appsv1.ControllerRevision {
+	ms := w.modelServing()
+	wanted, _, _, err := revision.Resolve(ms, nil)
+	if err != nil {
+		panic(err)
+	}
+	rev, _ := w.stores[revisions].live[wanted.Name].(*appsv1.ControllerRevision)
+	if rev == nil || !controlledBy(rev, ms.UID) {
+		return nil
+	}
+	return rev
+}
+
+// restoreRevisions is the person on call. A revision whose templates nothing else tells any more has
+// to be put right before the spec moves on from it.
+func (w *world) restoreRevisions() {
+	live := w.stores[revisions].live
+	if rev := w.removed; rev != nil && live[rev.Name] == nil && controlledBy(rev, w.modelServing().UID) {
+		w.admit(rev.DeepCopy())
+	}
+	w.removed = nil
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		rev := live[name].(*appsv1.ControllerRevision)
+		ref := metav1.GetControllerOfNoCopy(rev)
+		if ref != nil && ref.UID != w.modelServing().UID {
+			continue // The garbage collector's.
+		}
+		if ref == nil || rev.Labels[names.LabelModelServing] == "" || rev.DeletionTimestamp != nil {
+			edit(w, rev, func(r *appsv1.ControllerRevision) {
+				r.DeletionTimestamp = nil
+				r.OwnerReferences = []metav1.OwnerReference{children.OwnerReference(w.modelServing())}
+				if r.Labels == nil {
+					r.Labels = map[string]string{}
+				}
+				r.Labels[names.LabelModelServing] = theName
+			})
+			w.manager.wake()
+		}
 	}
 }
 

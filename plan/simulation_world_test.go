@@ -113,6 +113,8 @@ type world struct {
 	hung map[types.UID]bool
 
 	lastUID, lastVersion int
+	// removed is the revision that somebody deleted.
+	removed *appsv1.ControllerRevision
 	// calm: nothing has failed so far, neither a Pod nor a write.
 	calm bool
 	// templates caches decoded revisions by hash.
@@ -256,6 +258,8 @@ func (w *world) write(a action.Action) answer {
 			return answer{action.Transient, fmt.Sprintf("%s %q is still terminating", k, name)}
 		case !controlledBy(current, uid):
 			return answer{action.NameConflict, fmt.Sprintf("%s %q exists already and is not ours", k, name)}
+		case k == revisions:
+			return w.existingRevision(current.(*appsv1.ControllerRevision), a.Object.(*appsv1.ControllerRevision))
 		}
 	case action.Update:
 		switch {
@@ -275,6 +279,17 @@ func (w *world) write(a action.Action) answer {
 		w.delete(k, current, a.Verb == action.ForceDelete)
 	default:
 		w.violate("there is no verb %q", a.Verb)
+	}
+	return done
+}
+
+// existingRevision is what the writer makes of a revision of ours that has the name already.
+func (w *world) existingRevision(current, wanted *appsv1.ControllerRevision) answer {
+	if !revision.Equal(current, wanted) {
+		return answer{action.HashCollision, fmt.Sprintf("ControllerRevision %q holds other content", wanted.Name)}
+	}
+	if current.Labels[names.LabelModelServing] == "" {
+		edit(w, current, func(r *appsv1.ControllerRevision) { maps.Copy(r.Labels, wanted.Labels) })
 	}
 	return done
 }

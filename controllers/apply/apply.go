@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -182,7 +183,7 @@ func (r *run) act(ctx context.Context, rank int, a action.Action) outcome {
 			r.creates.close()
 		}
 		metrics.Failed(fault.Fault, gvk.Kind)
-		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}}
+		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: a.Optional}
 	}
 	if wrote {
 		metrics.Wrote(a, gvk.Kind)
@@ -230,6 +231,9 @@ func (r *run) create(ctx context.Context, a action.Action, obj client.Object) (m
 		return obj, true, nil
 	case !apierrors.IsAlreadyExists(err):
 		return nil, false, failed(a, err)
+	}
+	if wanted, ok := a.Object.(*appsv1.ControllerRevision); ok {
+		return r.existingRevision(ctx, a, wanted)
 	}
 	current := &metav1.PartialObjectMetadata{}
 	gvk, err := apiutil.GVKForObject(a.Object, r.Client.Scheme())

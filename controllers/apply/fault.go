@@ -66,6 +66,13 @@ func refused(a action.Action, message string) *fault {
 	return &fault{Fault: action.Fault{Action: a, Kind: action.Refused, Message: message}}
 }
 
+// collision is the fault of a name that holds a hash and is that of an object of ours with other
+// content.
+func collision(a action.Action, kind string) *fault {
+	return &fault{Fault: action.Fault{Action: a, Kind: action.HashCollision, Message: fmt.Sprintf(
+		"%s %q is ours and holds other content: the hash is the same", kind, a.Object.GetName())}}
+}
+
 // overruled is the fault of an update that the API server took, and that changed nothing.
 func overruled(a action.Action, kind string) *fault {
 	return &fault{Fault: action.Fault{Action: a, Kind: action.Overruled, Message: fmt.Sprintf(

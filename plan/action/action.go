@@ -38,6 +38,8 @@ type Action struct {
 	Why string
 	// Event is emitted once the write has succeeded; nil for none.
 	Event *Event
+	// Optional: what comes after it is done even when it fails.
+	Optional bool
 }
 
 // Event is a Kubernetes Event about the object that is being planned for.
@@ -65,6 +67,8 @@ type FaultKind string
 const (
 	// NameConflict: the name is taken by an object that is not ours. Nothing was touched.
 	NameConflict FaultKind = "NameConflict"
+	// HashCollision: the name, which holds a hash, is that of an object of ours with other content.
+	HashCollision FaultKind = "HashCollision"
 	// QuotaExceeded: a ResourceQuota forbids the object.
 	QuotaExceeded FaultKind = "QuotaExceeded"
 	// Refused: the API server or an admission plugin refuses the object as it is.

@@ -48,8 +48,10 @@ func canonicalData(rev *appsv1.ControllerRevision) ([]byte, error) {
 //     became the newest (a rollback), or the number of role replicas changed.
 //   - create is true: update is to be created.
 //
-// The data of an existing revision never changes. collisionCount is the value for the status.
-// When the creation finds the name taken by another's object, try again with that count plus one.
+// The data of an existing revision never changes, and one that is being deleted serves until it is
+// gone; then it is made again under the same name. collisionCount is the value for the status: it
+// grows when other content has the name, and may be made to grow, before there are Pods of that hash,
+// when somebody else's object has it.
 func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevision) (update *appsv1.ControllerRevision, create bool, collisionCount *int32, err error) {
 	t := Of(ms)
 	content, err := serialize(t)
@@ -104,24 +106,28 @@ func survey(owned []*appsv1.ControllerRevision, wanted *appsv1.ControllerRevisio
 		newest = max(newest, r.Revision)
 	}
 	same := func(r *appsv1.ControllerRevision) bool { return bytes.Equal(r.Data.Raw, wanted.Data.Raw) }
-	if equal = latest(owned, same); equal == nil {
-		equal = latest(owned, func(r *appsv1.ControllerRevision) bool { return Equal(r, wanted) })
+	means := func(r *appsv1.ControllerRevision) bool { return Equal(r, wanted) }
+	if equal = best(owned, same); equal == nil {
+		equal = best(owned, means)
 	}
 	return newest, equal
 }
 
-// latest is the newest of the revisions that stay and match.
-func latest(owned []*appsv1.ControllerRevision, matches func(*appsv1.ControllerRevision) bool) *appsv1.ControllerRevision {
-	var best *appsv1.ControllerRevision
-	for _, r := range owned {
-		if r.DeletionTimestamp != nil || !matches(r) {
-			continue
+// best is the newest of the revisions that match, those that stay before those that go.
+func best(owned []*appsv1.ControllerRevision, matches func(*appsv1.ControllerRevision) bool) *appsv1.ControllerRevision {
+	var found *appsv1.ControllerRevision
+	better := func(r *appsv1.ControllerRevision) bool {
+		if going, was := r.DeletionTimestamp != nil, found.DeletionTimestamp != nil; going != was {
+			return was
 		}
-		if best == nil || r.Revision > best.Revision || (r.Revision == best.Revision && r.Name < best.Name) {
-			best = r
+		return r.Revision > found.Revision || (r.Revision == found.Revision && r.Name < found.Name)
+	}
+	for _, r := range owned {
+		if matches(r) && (found == nil || better(r)) {
+			found = r
 		}
 	}
-	return best
+	return found
 }
 
 // refreshed makes an existing revision the newest, in a copy when that changes anything.
@@ -149,14 +155,12 @@ func liveReplicas(t Template) map[string]int32 {
 	return all
 }
 
-func rememberedReplicas(rev *appsv1.ControllerRevision) (map[string]int32, error) {
-	text, ok := rev.Annotations[annotationRoleReplicas]
-	if !ok {
-		return nil, nil
-	}
+// rememberedReplicas are nil where they were not written down or, since anybody can edit an
+// annotation, cannot be read.
+func rememberedReplicas(rev *appsv1.ControllerRevision) map[string]int32 {
 	var all map[string]int32
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return nil, fmt.Errorf("decode annotation %s of ControllerRevision %q: %w", annotationRoleReplicas, rev.Name, err)
+	if json.Unmarshal([]byte(rev.Annotations[annotationRoleReplicas]), &all) != nil {
+		return nil
 	}
-	return all, nil
+	return all
 }

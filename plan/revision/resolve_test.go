@@ -70,6 +70,8 @@ func TestResolve(t *testing.T) {
 
 	going := first.DeepCopy()
 	going.DeletionTimestamp = ptr.To(metav1.Now())
+	goingNewer := newer.DeepCopy()
+	goingNewer.DeletionTimestamp = ptr.To(metav1.Now())
 
 	scaled := withImage("i:1")
 	scaled.Spec.Template.Roles[0].Replicas = ptr.To[int32](5)
@@ -94,7 +96,6 @@ func TestResolve(t *testing.T) {
 	name1, hash1 := name(withImage("i:1"), nil)
 	name2, hash2 := name(withImage("i:2"), nil)
 	name2b, hash2b := name(withImage("i:2"), ptr.To[int32](1))
-	name1b, hash1b := name(withImage("i:1"), ptr.To[int32](1))
 	name3, hash3 := name(withImage("i:3"), ptr.To[int32](4))
 
 	cases := map[string]struct {
@@ -142,10 +143,15 @@ func TestResolve(t *testing.T) {
 			[]*appsv1.ControllerRevision{newer, older},
 			answer{Name: "m-newer", Hash: "newer", Number: 2, Replicas: `{"r":2}`},
 		},
-		"a revision that is being deleted is not used again, nor is its name": {
+		"a revision that is being deleted serves until it is gone": {
 			withImage("i:1"),
 			[]*appsv1.ControllerRevision{going},
-			answer{Name: name1b, Hash: hash1b, Number: 2, Replicas: `{"r":2}`, Create: true, Copied: true, Count: ptr.To[int32](1)},
+			answer{Name: name1, Hash: hash1, Number: 1, Replicas: `{"r":2}`},
+		},
+		"one that stays goes before one that is being deleted": {
+			withImage("i:1"),
+			[]*appsv1.ControllerRevision{older, goingNewer},
+			answer{Name: "m-oldhash", Hash: "oldhash", Number: 3, Replicas: `{"r":2}`, Copied: true},
 		},
 	}
 	for name, tc := range cases {

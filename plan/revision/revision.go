@@ -114,10 +114,7 @@ func Decode(rev *appsv1.ControllerRevision) (Template, error) {
 	if err := json.Unmarshal(rev.Data.Raw, &d); err != nil {
 		return Template{}, fmt.Errorf("decode data of ControllerRevision %q: %w", rev.Name, err)
 	}
-	replicas, err := rememberedReplicas(rev)
-	if err != nil {
-		return Template{}, err
-	}
+	replicas := rememberedReplicas(rev)
 	t := Template{SchedulerName: d.SchedulerName, Hash: rev.Labels[names.LabelRevision]}
 	for i := range d.Roles {
 		r := &d.Roles[i]

@@ -201,21 +201,17 @@ func TestDataIsStoredAsThePatchOfAnAPIServerLeavesIt(t *testing.T) {
 
 func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
 	cases := map[string]struct {
-		data, annotation, want string
+		data, want string
 	}{
-		"no JSON":             {"{", "", `decode data of ControllerRevision "sample-x": unexpected end of JSON input`},
-		"a role of no entry":  {`{"roles":[{"name":"r"}]}`, "", `decode data of ControllerRevision "sample-x": role "r" has no entryTemplate`},
-		"a damaged number":    {`{"roles":[]}`, "{", `decode annotation gangway.dev/role-replicas of ControllerRevision "sample-x": unexpected end of JSON input`},
-		"a data of something": {`[]`, "", `decode data of ControllerRevision "sample-x": json: cannot unmarshal array into Go value of type revision.data`},
+		"no JSON":             {"{", `decode data of ControllerRevision "sample-x": unexpected end of JSON input`},
+		"a role of no entry":  {`{"roles":[{"name":"r"}]}`, `decode data of ControllerRevision "sample-x": role "r" has no entryTemplate`},
+		"a data of something": {`[]`, `decode data of ControllerRevision "sample-x": json: cannot unmarshal array into Go value of type revision.data`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rev := &appsv1.ControllerRevision{
 				ObjectMeta: metav1.ObjectMeta{Name: "sample-x"},
 				Data:       runtime.RawExtension{Raw: []byte(tc.data)},
-			}
-			if tc.annotation != "" {
-				rev.Annotations = map[string]string{"gangway.dev/role-replicas": tc.annotation}
 			}
 			_, err := revision.Decode(rev)
 			if diff := cmp.Diff(tc.want, fmt.Sprint(err)); diff != "" {
@@ -331,4 +327,18 @@ func stored(t *testing.T, ms *workloadv1alpha1.ModelServing, owned []*appsv1.Con
 		t.Fatalf("revision %s is there already", rev.Name)
 	}
 	return rev
+}
+
+// Anybody can edit an annotation, and the templates are what matters.
+func TestDecodeDoesWithoutTheNumberOfRoleReplicas(t *testing.T) {
+	for _, annotation := range []string{"", "{", `["r"]`, `{"r":"many"}`} {
+		rev := &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Name: "sample-x", Annotations: map[string]string{"gangway.dev/role-replicas": annotation}},
+			Data:       runtime.RawExtension{Raw: []byte(`{"roles":[{"name":"r","entryTemplate":{"spec":{"containers":[]}}}]}`)},
+		}
+		template, err := revision.Decode(rev)
+		if err != nil || len(template.Roles) != 1 || template.Roles[0].Replicas != nil {
+			t.Errorf("annotation %q: roles %+v, error %v", annotation, template.Roles, err)
+		}
+	}
 }

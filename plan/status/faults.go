@@ -112,13 +112,17 @@ func rankOf(f *action.Fault) int {
 	}
 }
 
-// collided says that another object has the name of the update revision, whose hash it shares. The
-// next pass makes the revision under another hash, as StatefulSet does.
+// collided says that the update revision needs another hash. The next pass makes it under that, as
+// StatefulSet does.
 func collided(faults []action.Fault) bool {
 	return slices.ContainsFunc(faults, func(f action.Fault) bool { return isCollision(&f) })
 }
 
+// isCollision: other content of ours has the name, or an object that is not ours while no Pod is of
+// that hash yet. Once there are Pods, another hash would replace them all, so the name has to be freed.
 func isCollision(f *action.Fault) bool {
-	_, is := f.Action.Object.(*appsv1.ControllerRevision)
-	return is && f.Kind == action.NameConflict
+	if _, is := f.Action.Object.(*appsv1.ControllerRevision); !is {
+		return false
+	}
+	return f.Kind == action.HashCollision || (f.Kind == action.NameConflict && !f.Action.Optional)
 }

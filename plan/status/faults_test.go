@@ -77,8 +77,16 @@ func TestSettle(t *testing.T) {
 			want:   answer{Ready: well},
 		},
 		"a hash collision makes another hash": {
+			faults: []action.Fault{fault(action.Create, &appsv1.ControllerRevision{}, action.HashCollision, "is ours, with other content")},
+			want:   answer{Ready: well, Collisions: 1},
+		},
+		"so does a revision's name that is taken before there are Pods of it": {
 			faults: []action.Fault{fault(action.Create, &appsv1.ControllerRevision{}, action.NameConflict, "is not ours")},
 			want:   answer{Ready: well, Collisions: 1},
+		},
+		"once there are Pods of it, it is a taken name like others": {
+			faults: []action.Fault{{Action: action.Action{Verb: action.Create, Object: &appsv1.ControllerRevision{}, Optional: true}, Kind: action.NameConflict, Message: "is not ours"}},
+			want:   answer{line{"False", "NameConflict", "is not ours"}, []string{"NameConflict"}, 0},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
