@@ -174,9 +174,13 @@ func (r *routes) ofGatewayClass(kind routed) handler.MapFunc {
 }
 
 // ofNamespace finds the objects in a Namespace, and those elsewhere whose host is claimed from
-// there: whether such a claim counts depends on the Namespace's labels.
+// there: whether such a claim counts depends on the Namespace's labels. Nothing that is not served
+// claims anything.
 func (r *routes) ofNamespace(kind routed) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
+		if !r.Watched(obj.GetName()) {
+			return nil
+		}
 		var all []reconcile.Request
 		for _, claimant := range []routed{routedModelServings, routedVLLMServices} {
 			for _, inside := range r.find(ctx, claimant, hasRef, client.InNamespace(obj.GetName())) {
