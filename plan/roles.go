@@ -240,6 +240,7 @@ func (c *computation) rollRole(g *group, role *role) {
 func (c *computation) recover() {
 	grace := time.Duration(ptr.Deref(c.ms.Spec.Template.RestartGracePeriodSeconds, 0)) * time.Second
 	deadline := time.Duration(ptr.Deref(c.ms.Spec.Template.ProgressDeadlineSeconds, 1800)) * time.Second
+	whole := status.WholeSince(&c.ms.Status)
 	for _, g := range c.groups {
 		old := c.remembered[g.Name]
 		switch {
@@ -254,7 +255,7 @@ func (c *computation) recover() {
 		}
 		in := recovery.Input{
 			Policy: c.ms.Spec.RecoveryPolicy, Grace: grace, Deadline: deadline,
-			Group: g.Name, Available: g.available, Revision: c.revisions.NameOf(g.own),
+			Group: g.Name, Available: g.available, WholeSince: whole, Revision: c.revisions.NameOf(g.own),
 			Records: old, Now: c.now,
 		}
 		for i := range g.roles {

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -124,6 +126,30 @@ func (w *world) hurt(pod *corev1.Pod) {
 	}
 }
 
+// unitOf is the role replica of a Pod, as "group/id".
+func unitOf(p *corev1.Pod) string {
+	return born(p, names.LabelGroup) + "/" + born(p, names.LabelRoleID)
+}
+
+// goesWrong notes that a role replica has failed, if it has. The restart of a Pod that was never Ready
+// is start-up trouble; whether its role replica was ever wholly Ready, nobody can see for certain.
+func (w *world) goesWrong(pod *corev1.Pod, has bool) {
+	if has {
+		w.wrong[unitOf(pod)], w.wrong[born(pod, names.LabelGroup)] = true, true
+	}
+}
+
+// checkRecovery holds that only what has failed is recovered.
+func (w *world) checkRecovery(pod *corev1.Pod) {
+	unit, group := unitOf(pod), born(pod, names.LabelGroup)
+	for wrong := range w.wrong {
+		if wrong == unit || (w.goesWhole(group, pod) && (wrong == group || strings.HasPrefix(wrong, group+"/"))) {
+			return
+		}
+	}
+	w.violate("Pod %s is deleted to recover it, but nothing of its unit has failed", pod.Name)
+}
+
 // blamed is whose an unavailability is: what a pass took because it saw it broken, a fault took.
 func blamed(cause string, free bool) string {
 	if cause == "gangway" && free {
@@ -168,6 +194,7 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 	}
 	if len(replicas) > 0 && readyReplicas(readyOf) == len(replicas) && w.planned != nil && w.whole(w.planned, hash, readyOf) {
 		a.baseline, a.hurt = readyOf, false
+		delete(w.wrong, names.Group(theName, g))
 	}
 	now := !a.hurt && a.baseline != nil && w.serving(ms, a.baseline, hash, readyOf)
 	switch {

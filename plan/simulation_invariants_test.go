@@ -178,6 +178,9 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 			// It was let go, or let move: whatever comes back may be of another revision.
 			w.accounts[groupOf(pod)].rev = ""
 		}
+		if ok && d.why == "Recovery" {
+			w.checkRecovery(pod)
+		}
 		switch ok = ok && d.why == "Rollout"; {
 		case !ok:
 		case !byRole(d.spec) && !w.isOutdated(groupOf(pod), d.update):
@@ -292,6 +295,9 @@ func (w *world) checkRoleBudget(spec *workloadv1alpha1.ModelServingSpec, pod *co
 // checkCreatePod judges a Pod by the world as it is, just before it is created.
 func (w *world) checkCreatePod(pod *corev1.Pod) {
 	group, g := born(pod, names.LabelGroup), groupOf(pod)
+	if !slices.ContainsFunc(w.ours(), func(p *corev1.Pod) bool { return unitOf(p) == unitOf(pod) }) {
+		delete(w.wrong, unitOf(pod))
+	}
 	spec := &w.manager.pass.snapshot.ModelServing.Spec
 	if w.gangWanted() && w.manager.pass.snapshot.Gang.PodGroups {
 		pg := w.stores[podGroups].live[group]

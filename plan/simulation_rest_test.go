@@ -110,6 +110,7 @@ func (w *world) heal() {
 		case !w.reachable(p) && p.Spec.NodeName != "" && p.DeletionTimestamp == nil:
 			// The node controller's eviction.
 			w.hurt(p)
+			w.goesWrong(p, true)
 			w.delete(pods, p, false)
 		}
 	}

@@ -202,6 +202,7 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 	case "ready":
 		if running && !terminating && !ready(pod) && w.reachable(pod) {
 			change(func(p *gangwaytesting.PodWrapper) { p.Ready(t()) })
+			w.everReady[pod.UID] = true
 		}
 	case "unready":
 		if running && !terminating && ready(pod) {
@@ -209,10 +210,12 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 		}
 	case "restart":
 		if running && !terminating {
+			w.goesWrong(pod, w.everReady[pod.UID])
 			change(func(p *gangwaytesting.PodWrapper) { p.Restarted(t()) })
 		}
 	case "stuck":
 		if running && !terminating {
+			w.goesWrong(pod, w.everReady[pod.UID])
 			change(func(p *gangwaytesting.PodWrapper) {
 				p.Restarted(t())
 				p.Waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container")
@@ -220,6 +223,7 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 		}
 	case "fail":
 		if !terminating && !failed && pod.Spec.NodeName != "" {
+			w.goesWrong(pod, true)
 			change(func(p *gangwaytesting.PodWrapper) { p.Failed(t(), "Evicted", "The node was low on resource: memory.") })
 		}
 	case "hang":
@@ -231,6 +235,7 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 			w.stores[pods].remove(pod.Name)
 		}
 	case "delete":
+		w.goesWrong(pod, true)
 		w.delete(pods, pod, false)
 	default:
 		panic("no such step: " + verb)
@@ -361,6 +366,7 @@ func (w *world) recreate() {
 	w.stores[modelServings].remove(theName)
 	w.admit(fresh)
 	w.accounts = map[int]*account{}
+	w.wrong = map[string]bool{}
 	w.templates = map[string]versionedTemplate{}
 }
 

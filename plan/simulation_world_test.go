@@ -113,6 +113,11 @@ type world struct {
 	hung map[types.UID]bool
 
 	lastUID, lastVersion int
+	// wrong are the role replicas, as "group/id", in which something failed since they were made, and
+	// the groups in which something failed since they were whole.
+	wrong map[string]bool
+	// everReady are the UIDs of the Pods that have been Ready.
+	everReady map[types.UID]bool
 	// removed is the revision that somebody deleted.
 	removed *appsv1.ControllerRevision
 	// calm: nothing has failed so far, neither a Pod nor a write.
@@ -149,6 +154,8 @@ func newWorld(ms *workloadv1alpha1.ModelServing, support state.GangSupport) *wor
 		gang:      support,
 		hung:      map[types.UID]bool{},
 		calm:      true,
+		wrong:     map[string]bool{},
+		everReady: map[types.UID]bool{},
 		templates: map[string]versionedTemplate{},
 		accounts:  map[int]*account{},
 		log:       func(string, ...any) {},

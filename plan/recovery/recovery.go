@@ -16,6 +16,9 @@
 //     removals cover, somebody took the difference: Lost finds the units that lack Pods. Everything
 //     else that is missing was never made, and is made.
 //
+// A container that ended and is Ready again was seen by no manager if none ran. What the status says
+// of that time is that every group was wholly Ready since a time before: Input.WholeSince.
+//
 // status.removals and status.recoveries are written, with the optimistic lock, before the deletions
 // that they tell of. A decision that was taken on a status that is not the latest is therefore never
 // carried out.
@@ -45,6 +48,9 @@ type Input struct {
 	Group string
 	// Available: all that is wanted of the group is there and Ready.
 	Available bool
+	// WholeSince: then every ServingGroup was wholly Ready, and the status says so ever since; zero
+	// when that is not known.
+	WholeSince time.Time
 	// Revision is the name of the ControllerRevision that the group has; "" when that is not known.
 	Revision string
 	// Replicas are the role replicas that are wanted.
@@ -210,7 +216,7 @@ func (d *decision) none() {
 		if len(over) == 0 || r.Removing {
 			continue
 		}
-		what := ended(over[0], false, 0, d.Now).what
+		what := ended(over[0], past{}, 0, d.Now).what
 		if at := d.book.allowed(r.ID); d.Now.Before(at) {
 			d.wake(at)
 			if d.out.Pending == "" {
@@ -226,10 +232,10 @@ func (d *decision) none() {
 
 // group recreates the whole group for any failure in it.
 func (d *decision) group() {
-	wasReady := groupWasReady(d.pods())
+	unit := past{groupWasReady(d.Replicas), d.since(d.pods())}
 	var first *failure
 	for i := range d.Replicas {
-		if f := d.failureOf(&d.Replicas[i], wasReady); f != nil && (first == nil || f.due.Before(first.due)) {
+		if f := d.failureOf(&d.Replicas[i], unit); f != nil && (first == nil || f.due.Before(first.due)) {
 			first = f
 		}
 	}
@@ -263,7 +269,7 @@ func (d *decision) roles() {
 	}
 	for i := range d.Replicas {
 		r := &d.Replicas[i]
-		f := d.failureOf(r, replicaWasReady(r.Pods, r.Size))
+		f := d.failureOf(r, past{replicaWasReady(r.Pods, r.Size), d.since(r.Pods)})
 		if f == nil || !d.ready(r.ID, f) {
 			continue
 		}
@@ -280,7 +286,7 @@ func (d *decision) roles() {
 }
 
 // failureOf is the failure of a role replica that is due first; nil for none.
-func (d *decision) failureOf(r *Replica, wasReady bool) *failure {
+func (d *decision) failureOf(r *Replica, unit past) *failure {
 	if r.Removing {
 		return nil
 	}
@@ -289,7 +295,7 @@ func (d *decision) failureOf(r *Replica, wasReady bool) *failure {
 	}
 	var first *failure
 	for _, p := range r.Pods {
-		if f := judge(p, wasReady, d.Grace, d.Now); f != nil && (first == nil || f.due.Before(first.due)) {
+		if f := judge(p, unit, d.Grace, d.Now); f != nil && (first == nil || f.due.Before(first.due)) {
 			first = f
 		}
 	}

@@ -93,6 +93,11 @@ const (
 
 func TestDecide(t *testing.T) {
 	grace := func(in Input, d time.Duration) Input { in.Grace = d; return in }
+	whole := func(in Input, since time.Time) Input { in.WholeSince = since; return in }
+	// back is Ready again a minute after one of its containers ended.
+	back := func(name string, end time.Time) *gangwaytesting.PodWrapper {
+		return healthy(name).Restarted(end).Ready(end.Add(time.Minute))
+	}
 	records := func(in Input, r ...workloadv1alpha1.RecoveryStatus) Input { in.Records = r; return in }
 	type records_ = []workloadv1alpha1.RecoveryStatus
 	restarted := func(name string, when time.Time) *gangwaytesting.PodWrapper { return healthy(name).Restarted(when) }
@@ -133,6 +138,12 @@ func TestDecide(t *testing.T) {
 		},
 		"for a group the other role replicas count, too": {
 			input(byGroup, replicaOf("a-0", restarted("a", ago(time.Second))), replicaOf("b-0", newPod("b").Starting(t0))), Output{},
+		},
+		"and those that are made when the first are Ready already, count, too": {
+			input(byGroup, replicaOf("a-0", restarted("a", ago(time.Second))), replicaOf("b-0", gangwaytesting.WrapPod(newPod("b").Obj(), ago(time.Minute)))), Output{},
+		},
+		"and so do the other Pods of a role replica": {
+			input(byGroup, replicaOf("a-0", restarted("a", ago(time.Second)), gangwaytesting.WrapPod(newPod("b").Obj(), ago(time.Minute)))), Output{},
 		},
 		"a role replica that was added later does not make the group young again": {
 			input(byGroup, replicaOf("a-0", restarted("a", ago(time.Second))), replicaOf("b-0", healthy("b")),
@@ -186,6 +197,65 @@ func TestDecide(t *testing.T) {
 		},
 		"and it is when it was long ago, so that a change of the grace period restarts nobody": {
 			input(byRole, replicaOf("a-0", restartedUnseen("a", ago(20*time.Minute)))), Output{},
+		},
+		"a restart that no manager saw counts when the unit was wholly Ready before": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)), healthy("b"))), ago(20*time.Minute)),
+			Output{
+				Replicas: []string{"a-0"},
+				Records:  records_{record("a-0", 1, now, progressing(now))},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`, "a-0"}},
+				Next:     now.Add(30 * time.Minute),
+			},
+		},
+		"the same under ServingGroupRecreate": {
+			whole(input(byGroup, replicaOf("a-0", back("a", ago(2*time.Minute))), replicaOf("b-0", healthy("b"))), ago(20*time.Minute)),
+			Output{
+				Group:   true,
+				Records: records_{record("", 1, now)},
+				Notes:   []Note{{"GroupRecreating", `recreating ServingGroup ms-0: container "server" of Pod "a" restarted`, ""}},
+			},
+		},
+		"the same under None is the kubelet's": {
+			whole(input(none, replicaOf("a-0", back("a", ago(2*time.Minute)))), ago(20*time.Minute)), Output{},
+		},
+		"a restart that no manager saw is forgiven with a grace period": {
+			grace(whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)))), ago(20*time.Minute)), time.Minute), Output{},
+		},
+		"and when nobody knows what was before, or another group was not available": {
+			input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)))), Output{},
+		},
+		"and when it was before the unit was wholly Ready: start-up trouble": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)))), ago(time.Minute)), Output{},
+		},
+		"and when clocks may differ on that": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)))), ago(2*time.Minute+4*time.Second)), Output{},
+		},
+		"and when a Pod of the unit was not there then": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute)),
+				gangwaytesting.WrapPod(newPod("b").Obj(), ago(10*time.Minute)).Ready(ago(9*time.Minute)))), ago(20*time.Minute)), Output{},
+		},
+		"a Pod of another role replica that was not there then is nothing to a role replica": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(2*time.Minute))),
+				replicaOf("a-1", gangwaytesting.WrapPod(newPod("b").Obj(), ago(10*time.Minute)).Ready(ago(9*time.Minute)))), ago(20*time.Minute)),
+			Output{
+				Replicas: []string{"a-0"},
+				Records:  records_{record("a-0", 1, now, progressing(now))},
+				Notes:    []Note{{"RoleRecreating", `recreating role replica ms-0/a-0: container "server" of Pod "a" restarted`, "a-0"}},
+				Next:     now.Add(30 * time.Minute),
+			},
+		},
+		"but it is to its group": {
+			whole(input(byGroup, replicaOf("a-0", back("a", ago(2*time.Minute))),
+				replicaOf("a-1", gangwaytesting.WrapPod(newPod("b").Obj(), ago(10*time.Minute)).Ready(ago(9*time.Minute)))), ago(20*time.Minute)), Output{},
+		},
+		"and when it was long ago": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(11*time.Minute)))), ago(20*time.Minute)), Output{},
+		},
+		"the Pod that took the place of one that restarted has not": {
+			whole(input(byRole, replicaOf("a-0", healthy("a"))), ago(20*time.Minute)), Output{},
+		},
+		"a blip today is no failure, though a restart of yesterday is known": {
+			whole(input(byRole, replicaOf("a-0", back("a", ago(50*time.Minute)).NotReady(ago(time.Second)))), ago(55*time.Minute)), Output{},
 		},
 		"after the grace period it is recreated": {
 			grace(input(byRole, replicaOf("a-0", restarted("a", ago(time.Minute)))), time.Minute),

@@ -127,6 +127,26 @@ func (r *report) observeRollout() {
 	}
 }
 
+// WholeSince is a time at which every ServingGroup was wholly Ready, and since when a status has said
+// nothing else; zero when that is not known. Groups of a surge are not counted on, nor is what a
+// rollout leaves behind: while those start, enough others may be available.
+func WholeSince(st *workloadv1alpha1.ModelServingStatus) time.Time {
+	available := meta.FindStatusCondition(st.Conditions, workloadv1alpha1.ConditionAvailable)
+	update := meta.FindStatusCondition(st.Conditions, workloadv1alpha1.ConditionUpdateInProgress)
+	if available == nil || available.Status != metav1.ConditionTrue ||
+		update == nil || update.Status != metav1.ConditionFalse || st.SurgeReplicas > 0 {
+		return time.Time{}
+	}
+	return later(available.LastTransitionTime, update.LastTransitionTime).Time
+}
+
+func later(a, b metav1.Time) metav1.Time {
+	if a.Before(&b) {
+		return b
+	}
+	return a
+}
+
 // CountedRole is the first role that has replicas, or the first: its replica 0 stands for the group.
 func CountedRole(ms *workloadv1alpha1.ModelServing) string {
 	roles := ms.Spec.Template.Roles

@@ -364,3 +364,30 @@ func TestOnlyWholeRoleReplicasAreCounted(t *testing.T) {
 		t.Errorf("roles, of which one lacks a Pod and one is deleted (-want +got):\n%s", diff)
 	}
 }
+
+func TestWholeSince(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(t0.Add(time.Duration(minute) * time.Minute)) }
+	conditions := func(available string, since int, update string, sinceUpdate int) []metav1.Condition {
+		return []metav1.Condition{
+			{Type: "Available", Status: metav1.ConditionStatus(available), LastTransitionTime: at(since)},
+			{Type: "UpdateInProgress", Status: metav1.ConditionStatus(update), LastTransitionTime: at(sinceUpdate)},
+		}
+	}
+	for name, tc := range map[string]struct {
+		status workloadv1alpha1.ModelServingStatus
+		want   time.Time
+	}{
+		"all are available":                     {workloadv1alpha1.ModelServingStatus{Conditions: conditions("True", 5, "False", 1)}, at(5).Time},
+		"a rollout has ended since":             {workloadv1alpha1.ModelServingStatus{Conditions: conditions("True", 5, "False", 7)}, at(7).Time},
+		"a group is not available":              {workloadv1alpha1.ModelServingStatus{Conditions: conditions("False", 5, "False", 1)}, time.Time{}},
+		"a rollout is on":                       {workloadv1alpha1.ModelServingStatus{Conditions: conditions("True", 5, "True", 1)}, time.Time{}},
+		"there are more groups than are wanted": {workloadv1alpha1.ModelServingStatus{Conditions: conditions("True", 5, "False", 1), SurgeReplicas: 1}, time.Time{}},
+		"nothing was ever written":              {workloadv1alpha1.ModelServingStatus{}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := WholeSince(&tc.status); !got.Equal(tc.want) {
+				t.Errorf("WholeSince is %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
