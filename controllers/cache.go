@@ -23,11 +23,15 @@ import (
 	"github.com/gangway-serving/gangway/plan/vllm"
 )
 
+// The caches hold what has these labels.
+var (
+	ofModelServing = exists(names.LabelModelServing)
+	managed        = labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.ManagedByGangway})
+)
+
 // CacheOptions keep the informers to what is used: objects with Gangway's labels, without managed
 // fields; of Nodes, claims and CRDs what planners read.
 func CacheOptions() cache.Options {
-	ofModelServing := exists(names.LabelModelServing)
-	managed := labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.ManagedByGangway})
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{

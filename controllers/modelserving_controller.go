@@ -19,6 +19,7 @@ import (
 	"github.com/gangway-serving/gangway/controllers/metrics"
 	"github.com/gangway-serving/gangway/plan"
 	"github.com/gangway-serving/gangway/plan/action"
+	"github.com/gangway-serving/gangway/plan/state"
 )
 
 // modelServingController is the name of the controller in logs and metrics.
@@ -77,7 +78,7 @@ func (r *ModelServingReconciler) Reconcile(ctx context.Context, req ctrl.Request
 		return ctrl.Result{}, err
 	}
 	if unseen := r.own.behind(snapshot); unseen != nil {
-		return r.putOff(ctx, ms, unseen)
+		return r.putOff(ctx, snapshot, unseen)
 	}
 	now := r.clock.Now()
 	planning := time.Now()
@@ -127,13 +128,13 @@ func (r *ModelServingReconciler) write(ctx context.Context, observed *workloadv1
 }
 
 // putOff has a pass wait for the cache. The change that is waited for brings on the next one.
-func (r *ModelServingReconciler) putOff(ctx context.Context, ms *workloadv1alpha1.ModelServing, unseen *unseen) (ctrl.Result, error) {
+func (r *ModelServingReconciler) putOff(ctx context.Context, s state.Snapshot, unseen *unseen) (ctrl.Result, error) {
 	lag := time.Since(unseen.at)
 	if lag < stale {
 		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
 	waited := len(unseen.writes)
-	if err := unseen.verify(ctx, r.writer.Live, ms); err != nil {
+	if err := unseen.verify(ctx, r.writer.Live, s); err != nil {
 		return ctrl.Result{}, err
 	}
 	if len(unseen.writes) < waited {

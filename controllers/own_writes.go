@@ -10,14 +10,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/controllers/apply"
 	"github.com/gangway-serving/gangway/plan/action"
-	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -46,7 +47,7 @@ func newOwnWrites() *ownWrites { return &ownWrites{of: map[types.NamespacedName]
 func (o *ownWrites) note(ms *workloadv1alpha1.ModelServing, writes []apply.Written) {
 	u := o.get(ms)
 	for _, w := range writes {
-		if gathered[w.Kind] {
+		if gathered[w.Kind] != nil {
 			u.writes, u.at = append(u.writes, w), time.Now()
 		}
 	}
@@ -93,28 +94,39 @@ func (o *ownWrites) behind(s state.Snapshot) *unseen {
 	return nil
 }
 
-// verify asks the API server for what was created and is not shown for long: it may be gone, or have
-// lost the label that the cache goes by. What is as it was written is still waited for.
-func (u *unseen) verify(ctx context.Context, live client.Reader, ms *workloadv1alpha1.ModelServing) error {
+// verify asks the API server about what is not shown for long, and waits no more for what the snapshot
+// will never show or shows as it is by now: an object may be gone, may have lost the labels that the
+// caches go by, or may be held by somebody's finalizer.
+func (u *unseen) verify(ctx context.Context, live client.Reader, s state.Snapshot) error {
+	shown := index(s)
 	var left []apply.Written
 	for _, w := range u.writes {
-		if w.Verb == action.Create {
-			current := &metav1.PartialObjectMetadata{}
-			current.SetGroupVersionKind(w.GroupVersionKind)
-			err := live.Get(ctx, client.ObjectKey{Namespace: ms.Namespace, Name: w.Name}, current)
-			switch {
-			case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-				continue
-			case err != nil:
-				return fmt.Errorf("see whether %s %q is still there: %w", w.Kind, w.Name, err)
-			case current.UID != w.UID, current.Labels[names.LabelModelServing] != ms.Name, !metav1.IsControlledBy(current, ms):
-				continue
-			}
+		current := &metav1.PartialObjectMetadata{}
+		current.SetGroupVersionKind(w.GroupVersionKind)
+		err := live.Get(ctx, client.ObjectKey{Namespace: s.ModelServing.Namespace, Name: w.Name}, current)
+		switch {
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+			current = nil
+		case err != nil:
+			return fmt.Errorf("see what has become of %s %q: %w", w.Kind, w.Name, err)
+		case !metav1.IsControlledBy(current, s.ModelServing), !gathered[w.Kind].Matches(labels.Set(current.Labels)):
+			current = nil
 		}
-		left = append(left, w)
+		if !shown.isUpToDate(w, current) {
+			left = append(left, w)
+		}
 	}
 	u.writes = left
 	return nil
+}
+
+// isUpToDate says whether the snapshot shows an object as it is; nil: it is not to be shown.
+func (all shown) isUpToDate(w apply.Written, current *metav1.PartialObjectMetadata) bool {
+	o, ok := all[[2]string{w.Kind, w.Name}]
+	if current == nil || !ok {
+		return current == nil && !ok
+	}
+	return o.GetUID() == current.UID && o.GetResourceVersion() == current.ResourceVersion
 }
 
 // first names one thing that is waited for.
@@ -133,7 +145,10 @@ const (
 	kindControllerRevision = "ControllerRevision"
 )
 
-var gathered = map[string]bool{kindPod: true, kindService: true, kindPodGroup: true, kindControllerRevision: true}
+// gathered are the labels by which the caches hold those kinds.
+var gathered = map[string]labels.Selector{
+	kindPod: ofModelServing, kindService: managed, kindPodGroup: ofModelServing, kindControllerRevision: ofModelServing,
+}
 
 // shown are the objects of a snapshot by kind and name.
 type shown map[[2]string]metav1.Object
@@ -163,8 +178,11 @@ func (all shown) shows(w apply.Written) bool {
 		return !ok || current.GetUID() != w.UID || !older(current.GetResourceVersion(), w.ResourceVersion)
 	case action.Delete:
 		return !ok || current.GetUID() != w.UID || current.GetDeletionTimestamp() != nil
+	case action.ForceDelete:
+		// A finalizer may keep it for as long as it likes.
+		return !ok || current.GetUID() != w.UID || ptr.Deref(current.GetDeletionGracePeriodSeconds(), 1) == 0
 	default:
-		return !ok || current.GetUID() != w.UID
+		return true
 	}
 }
 

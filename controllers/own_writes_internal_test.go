@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/controllers/apply"
@@ -20,7 +21,9 @@ func TestWritesThatASnapshotShows(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: uid, ResourceVersion: version}}
 	}
 	going := there("1", "50")
-	going.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	going.DeletionTimestamp, going.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Unix(0, 0)}, ptr.To[int64](30)
+	ended := there("1", "50")
+	ended.DeletionTimestamp, ended.DeletionGracePeriodSeconds = going.DeletionTimestamp, ptr.To[int64](0)
 	for name, c := range map[string]struct {
 		verb action.Verb
 		kind string
@@ -41,6 +44,7 @@ func TestWritesThatASnapshotShows(t *testing.T) {
 		"a Pod that was deleted is gone":                       {verb: action.Delete, want: true},
 		"a Pod that was deleted was replaced":                  {verb: action.Delete, pod: there("2", "50"), want: true},
 		"a Pod that was force deleted is shown terminating":    {verb: action.ForceDelete, pod: going},
+		"a Pod that was force deleted is held by a finalizer":  {verb: action.ForceDelete, pod: ended, want: true},
 		"a Pod that was force deleted is gone":                 {verb: action.ForceDelete, want: true},
 		"what is no part of a snapshot is never waited for":    {verb: action.Create, kind: "HTTPRoute", want: true},
 		"a Service is not shown by a Pod that has its name":    {verb: action.Create, kind: kindService, pod: there("1", "100")},

@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
+	"github.com/gangway-serving/gangway/plan/names"
 )
 
 // atWork waits until the manager looks after a ModelServing that wants nothing: its caches are filled.
@@ -89,6 +91,67 @@ func TestPodThatWasGoneBeforeTheCacheShowedItComesBack(t *testing.T) {
 		}
 		if pod.UID == first.UID {
 			return fmt.Errorf("it is still the first one")
+		}
+		return nil
+	})
+}
+
+// What lost the label that the cache goes by, before it was ever shown, is not waited for: it is told of.
+func TestServiceThatIsNotOursAnyMoreHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.atWork()
+	release := w.net.hold("services")
+	ms := twoRoles(1).Obj()
+	w.create(ms)
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "ms-0-prefill-0-0"}}
+	w.eventually("the Service", func() error { return w.client.Get(t.Context(), client.ObjectKeyFromObject(service), service) })
+	service.Labels[names.LabelManagedBy] = "somebody-else"
+	if err := w.client.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	w.condition(ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonNameConflict, service.Name, names.LabelManagedBy)
+}
+
+// A Pod that was force deleted stays for as long as somebody's finalizer holds it. The other groups
+// are looked after meanwhile.
+func TestFinalizerOfALostPodHoldsUpItsOwnGroupAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ms := single(2).Obj()
+	w.create(ms)
+	w.available(ms, 2)
+	held := w.pods(ms)["ms-1-main-0-0"]
+	held.Finalizers = []string{"test.example/hold"}
+	if err := w.client.Update(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	w.kubelet.hold(held.Name)
+	w.remove(held)
+	w.remove(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.kubelet.node}})
+	w.later(time.Minute, ms)
+	w.eventually("the Pod force deleted", func() error {
+		w.get(held)
+		if ptr.Deref(held.DeletionGracePeriodSeconds, 1) != 0 {
+			return fmt.Errorf("its grace period is %d", *held.DeletionGracePeriodSeconds)
+		}
+		return nil
+	})
+	w.change(ms, func(ms *workloadv1alpha1.ModelServing) { ms.Spec.Replicas = ptr.To[int32](3) })
+	w.eventually("another group", func() error {
+		if w.pods(ms)["ms-2-main-0-0"] == nil {
+			return fmt.Errorf("it has no Pod")
+		}
+		return nil
+	})
+	held.Finalizers = nil
+	if err := w.client.Update(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the Pod's successor", func() error {
+		if now := w.pods(ms)[held.Name]; now == nil || now.UID == held.UID {
+			return fmt.Errorf("it is not there")
 		}
 		return nil
 	})
