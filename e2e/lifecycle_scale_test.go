@@ -163,11 +163,11 @@ func TestWorkersChangedUnderAPartition(t *testing.T) {
 	gangs()
 
 	// The protected group is rebuilt wholly as it was, gang and all.
-	before := mustPods(t, ms, map[string]string{names.LabelGroup: "single-0"})
+	before := mustPods(t, ms, nil)
 	if err := k8s.Delete(t.Context(), &before[0]); err != nil {
 		t.Fatal(err)
 	}
-	replaced(t, ms, uids(mustPods(t, ms, nil)), inGroup("single-0"))
+	replaced(t, ms, uids(before), inGroup("single-0"))
 	waitReady(t, ms)
 	gangs()
 	for _, p := range mustPods(t, ms, map[string]string{names.LabelGroup: "single-0"}) {
