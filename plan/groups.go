@@ -274,9 +274,9 @@ func (c *computation) scaleGroups() {
 }
 
 // settled says that a rollout that uses so many surge groups needs them no more: all groups are there,
-// and the lowest are available, as many as are wanted.
+// and the lowest are available, as many as are wanted. Those that are to have no Pods are so at once.
 func (c *computation) settled(units []scale.Unit, surge int) bool {
-	if len(units) < c.replicas+surge {
+	if len(units) < c.replicas+surge && !c.wantsNothing(c.update) {
 		return false
 	}
 	for _, u := range units[:min(c.replicas, len(units))] {

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,20 +90,7 @@ func recoveredWords(r *workloadv1alpha1.RecoveryStatus) string {
 
 // tellOfRoles has the first creation and the first deletion of each role in this pass tell of all.
 func (c *computation) tellOfRoles() {
-	type tale struct {
-		first *action.Action
-		ids   map[string]bool
-	}
 	created, deleted := map[string]*tale{}, map[string]*tale{}
-	note := func(in map[string]*tale, pod *corev1.Pod, a *action.Action) {
-		role := pod.Labels[names.LabelRole]
-		t, ok := in[role]
-		if !ok {
-			t = &tale{first: a, ids: map[string]bool{}}
-			in[role] = t
-		}
-		t.ids[pod.Labels[names.LabelGroup]+"/"+pod.Labels[names.LabelRoleID]] = true
-	}
 	for l := range c.plan.Lanes {
 		for _, stage := range c.plan.Lanes[l].Stages {
 			for i := range stage {
@@ -120,15 +109,48 @@ func (c *computation) tellOfRoles() {
 	for role, t := range created {
 		t.first.Event = &action.Event{
 			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleCreating, Field: names.RoleField(role),
-			Message: fmt.Sprintf("creating %s of role %s", status.Replicas(len(t.ids)), role),
+			Message: fmt.Sprintf("creating %s of role %s", status.Replicas(len(t.whys)), role),
 		}
 	}
 	for role, t := range deleted {
 		t.first.Event = &action.Event{
 			Type: corev1.EventTypeNormal, Reason: workloadv1alpha1.EventRoleDeleting, Field: names.RoleField(role),
-			Message: fmt.Sprintf("deleting %s of role %s (%s)", status.Replicas(len(t.ids)), role, t.first.Why),
+			Message: fmt.Sprintf("deleting %s of role %s (%s)", status.Replicas(len(t.whys)), role, t.reasons()),
 		}
 	}
+}
+
+// tale is what an Event tells of a role.
+type tale struct {
+	first *action.Action
+	// whys are the reasons, by role replica.
+	whys map[string]string
+}
+
+func note(in map[string]*tale, pod *corev1.Pod, a *action.Action) {
+	role := pod.Labels[names.LabelRole]
+	t, ok := in[role]
+	if !ok {
+		t = &tale{first: a, whys: map[string]string{}}
+		in[role] = t
+	}
+	t.whys[pod.Labels[names.LabelGroup]+"/"+pod.Labels[names.LabelRoleID]] = a.Why
+}
+
+// reasons are why the role replicas go, with their numbers when there are several.
+func (t *tale) reasons() string {
+	numbers := map[string]int{}
+	for _, why := range t.whys {
+		numbers[why]++
+	}
+	all := slices.Sorted(maps.Keys(numbers))
+	if len(all) == 1 {
+		return all[0]
+	}
+	for i, why := range all {
+		all[i] = fmt.Sprintf("%s: %d", why, numbers[why])
+	}
+	return strings.Join(all, ", ")
 }
 
 // Settle is the status and the Events after the plan was carried out for s, and these writes of it

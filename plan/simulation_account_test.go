@@ -37,6 +37,8 @@ type account struct {
 	lastGang types.UID
 	// rev is the revision of the Pods that were created last.
 	rev string
+	// unseen: all of it was gone, and what its revision was may be seen nowhere.
+	unseen bool
 	// mayGo: fewer groups were wanted since; if it is all gone, it may have been let go.
 	mayGo bool
 	// replicas are its role replicas, by id.
@@ -189,7 +191,7 @@ func (w *world) accountGroup(g int, a *account, replicas map[string]*roleReplica
 		a.baseline, readyOf = nil, nil
 		unseen := a.hurt && w.stores[podGroups].live[names.Group(theName, g)] == nil
 		if unseen || a.mayGo || int(ptr.Deref(ms.Spec.Replicas, 1)) <= g || w.empty(ms, a.rev) {
-			a.rev = "" // A group without Pods has no revision that anybody could see.
+			a.unseen = true // A group without Pods has no revision that anybody could see.
 		}
 	}
 	if len(replicas) > 0 && readyReplicas(readyOf) == len(replicas) && w.planned != nil && w.whole(w.planned, hash, readyOf) {

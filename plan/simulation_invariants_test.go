@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -244,9 +245,6 @@ func (w *world) checkGroupBudget(spec *workloadv1alpha1.ModelServingSpec, pod *c
 	}
 	left := 0
 	for other, oa := range w.accounts {
-		if oa.hurt && a.growing {
-			return // Which of them lost a Pod that nobody saw go, nobody can say.
-		}
 		if other != g && (oa.available || oa.partial || oa.cause == "fault") {
 			left++
 		}
@@ -328,10 +326,24 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 	}
 	rev := born(pod, names.LabelRevision)
 	_, partition, _ := budget(spec)
-	if !byRole(spec) && g < partition && a.rev != "" && a.rev != rev {
+	if !byRole(spec) && g < partition && a.rev != rev && (a.rev != "" && !a.unseen || !w.isBest(group, rev)) {
 		w.violate("group %d, below the partition %d, moves from revision %s to %s", g, partition, a.rev, rev)
 	}
-	a.rev = rev
+	a.rev, a.unseen = rev, false
+}
+
+// isBest says that a revision is what a group below the partition is made of when its Pods do not
+// tell: its PodGroup's or the current one of the status or, where that says nothing, any.
+func (w *world) isBest(group, hash string) bool {
+	s := &w.manager.pass.snapshot
+	for _, pg := range s.PodGroups {
+		if pg.Name == group && pg.Labels[names.LabelRevision] == hash {
+			return true
+		}
+	}
+	current := s.ModelServing.Status.CurrentRevision
+	known := slices.ContainsFunc(s.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == current })
+	return !known || names.Revision(theName, hash) == current || w.empty(s.ModelServing, strings.TrimPrefix(current, theName+"-"))
 }
 
 // checkUpdateRevision: the same content never gets another revision while there are Pods of the first.

@@ -187,7 +187,7 @@ func (w *world) restPods(ms *workloadv1alpha1.ModelServing, update *appsv1.Contr
 	standing := w.standing()
 	replicas, partition, _ := budget(&ms.Spec)
 	groups := slices.Sorted(maps.Keys(standing))
-	if len(groups) != replicas && podsWanted(&ms.Spec) > 0 {
+	if len(groups) > replicas || (len(groups) < replicas && podsWanted(&ms.Spec) > 0) {
 		w.violate("at rest, %d groups are wanted, but there are %v", replicas, groups)
 	}
 	paused := ms.Spec.RolloutStrategy != nil && ms.Spec.RolloutStrategy.Paused
@@ -218,7 +218,7 @@ func (w *world) restPods(ms *workloadv1alpha1.ModelServing, update *appsv1.Contr
 				w.restRevision(ms, p, update, target, partition, paused)
 			}
 		}
-		if diff := cmp.Diff(wanted, got); diff != "" && !(paused && byRole(&ms.Spec)) {
+		if diff := cmp.Diff(wanted, got); diff != "" {
 			w.violate("at rest, role replicas of group %d (-wanted +there):\n%s", g, diff)
 		}
 		wantedGroups[names.Group(theName, g)] = true
@@ -229,13 +229,16 @@ func (w *world) restPods(ms *workloadv1alpha1.ModelServing, update *appsv1.Contr
 			}
 		}
 	}
+	for g := 0; len(wantedGroups) < replicas; g++ {
+		wantedGroups[names.Group(theName, g)] = true // Of the lowest groups without Pods, too.
+	}
 	if !w.gangWanted() {
 		wantedGroups = map[string]bool{}
 	}
 	if diff := cmp.Diff(wantedServices, w.namesOf(services)); diff != "" {
 		w.violate("at rest, Services (-wanted +there):\n%s", diff)
 	}
-	if diff := cmp.Diff(wantedGroups, w.namesOf(podGroups)); diff != "" && podsWanted(&ms.Spec) > 0 {
+	if diff := cmp.Diff(wantedGroups, w.namesOf(podGroups)); diff != "" {
 		w.violate("at rest, PodGroups (-wanted +there):\n%s", diff)
 	}
 }
@@ -312,9 +315,6 @@ func (w *world) namesOf(k kind) map[string]bool {
 
 func (w *world) restStatus(ms *workloadv1alpha1.ModelServing, update *appsv1.ControllerRevision) {
 	replicas := ptr.Deref(ms.Spec.Replicas, 1)
-	if podsWanted(&ms.Spec) == 0 {
-		return // What a group without Pods is, nobody can see.
-	}
 	type row struct {
 		Generation                     int64
 		Replicas, Available            int32
