@@ -17,6 +17,9 @@ func TestBoundaries(t *testing.T) {
 	port := func(n int32) *workloadv1alpha1.ModelServing {
 		return container(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: n}} })
 	}
+	empty := func(replicas int32) *workloadv1alpha1.ModelServing {
+		return MakeModelServing("sample").Replicas(replicas).Role(MakeRole("a").Replicas(0).Obj()).Obj()
+	}
 	role := func(name string) *workloadv1alpha1.ModelServing {
 		return MakeModelServing("sample").Replicas(2).Role(MakeRole(name).Replicas(2).Obj()).Obj()
 	}
@@ -38,6 +41,13 @@ func TestBoundaries(t *testing.T) {
 		{
 			"a partition in percent", quiet("sample").Partition("100%").Obj(), quiet("sample").Partition("101%").Obj(),
 			"percent-above-100 spec.rolloutStrategy.rollingUpdateConfiguration.partition",
+		},
+		{
+			"all Pods", quiet("sample").Replicas(25_000).Obj(), quiet("sample").Replicas(25_001).Obj(),
+			"size spec.replicas",
+		},
+		{
+			"groups without Pods", empty(150_000), empty(150_001), "size spec.replicas",
 		},
 		{
 			"the length of names", quiet(strings.Repeat("a", 49)).Obj(), quiet(strings.Repeat("a", 50)).Obj(),

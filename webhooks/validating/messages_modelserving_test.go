@@ -53,6 +53,12 @@ func modelServingMessages() []messageCase {
 			w.Spec.Template.Roles[0].Replicas = ptr.To[int32](-3)
 			w.Spec.Template.Roles[1].WorkerReplicas = -4
 		})),
+		created("more groups than a cluster can hold", quiet("sample").Replicas(2147483647).Obj()),
+		created("more Pods in each group than a cluster can hold", with(func(w *ModelServingWrapper) {
+			w.Spec.Template.Roles[0].Replicas = ptr.To[int32](2147483647)
+			w.Spec.Template.Roles[1].Replicas = ptr.To[int32](2147483647)
+			w.Spec.Template.Roles[1].WorkerReplicas = 2147483647
+		})),
 		created("workers without a template", with(func(w *ModelServingWrapper) {
 			w.Spec.Template.Roles[0].WorkerReplicas = 3
 		})),

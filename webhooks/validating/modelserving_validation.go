@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 )
@@ -47,6 +48,7 @@ func modelServingSpec(ms *workloadv1alpha1.ModelServing) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, validateNames(ms)...)
 	errs = append(errs, validateRecovery(ms, spec)...)
+	errs = append(errs, validateSize(ms, ptr.Deref(ms.Spec.Replicas, 1), spec.Child("replicas"))...)
 	errs = append(errs, validateRollout(ms, spec.Child("rolloutStrategy"))...)
 	template := spec.Child("template")
 	errs = append(errs, validateGangPolicy(ms, template.Child("gangPolicy", "minRoleReplicas"))...)

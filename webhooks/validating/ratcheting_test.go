@@ -196,6 +196,8 @@ func TestScale(t *testing.T) {
 		want     []string
 	}{
 		{"up to where names fit", quiet(name49).Obj(), 10, nil},
+		{"as many Pods as a cluster can hold", quiet("sample").Obj(), 25_000, nil},
+		{"more Pods than a cluster can hold", quiet("sample").Obj(), 25_001, []string{"size spec.replicas"}},
 		{"one above", quiet(name49).Obj(), 11, []string{"scale-name-length spec.replicas"}},
 		{"a surge takes its part", quiet(name49).MaxSurge("1").Obj(), 10, []string{"scale-name-length spec.replicas"}},
 		{"down from what is too long already", quiet(name49).Replicas(500).Obj(), 499, nil},
@@ -203,7 +205,7 @@ func TestScale(t *testing.T) {
 		{"up from what is too long already, to longer names", quiet(name49).Replicas(500).Obj(), 1001, []string{"scale-name-length spec.replicas"}},
 		{"an old gang fault does not matter", quiet("sample").MinRoleReplicas("prefill", 9).Obj(), 100, nil},
 		{"a negative number", quiet("sample").Obj(), -1, []string{"negative spec.replicas"}},
-		{"to the highest number there is", quiet("sample").Obj(), 1<<31 - 1, nil},
+		{"to the highest number there is", quiet("sample").Obj(), 1<<31 - 1, []string{"size spec.replicas"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			expectFindings(t, validating.Scale(tc.ms, tc.replicas), nil, tc.want, nil)

@@ -26,6 +26,9 @@ func Scale(ms *workloadv1alpha1.ModelServing, replicas int32) field.ErrorList {
 	if replicas <= now {
 		return nil
 	}
+	if errs := validateSize(ms, replicas, path); len(errs) > 0 {
+		return errs
+	}
 	scaled := withReplicas(ms, replicas)
 	l := names.Longest(scaled)
 	if l.Excess == 0 || l.Excess <= names.Longest(ms).Excess {
