@@ -246,7 +246,7 @@ func (c *computation) scaleGroups() {
 		if g.waiting {
 			outdated++
 		}
-		u := scale.Unit{Ordinal: g.Ordinal, Protected: g.protected, Ended: g.Living == 0, Available: g.available}
+		u := scale.Unit{Ordinal: g.Ordinal, Protected: g.protected, Spare: g.Ordinal >= c.replicas, Ended: g.Living == 0, Available: g.available}
 		for _, r := range g.Replicas {
 			u.Cost += r.Cost
 		}
@@ -255,7 +255,7 @@ func (c *computation) scaleGroups() {
 	used := int(c.ms.Status.SurgeReplicas)
 	c.surge = rollout.Surge(used, c.limits.MaxSurge, outdated, c.paused, outdated == 0 && c.settled(units, used))
 
-	add, removed := scale.Decide(units, c.replicas+c.surge)
+	add, removed := c.chooseOrdinals(units, used)
 	wanted := make(map[int]bool, len(add))
 	for _, ordinal := range add {
 		wanted[ordinal] = true
@@ -271,6 +271,36 @@ func (c *computation) scaleGroups() {
 			g.fate, g.why = remove, whyScaleDown
 		}
 	}
+}
+
+// chooseOrdinals says which groups to add and to remove. The groups of a surge go before those whose
+// places they keep, unless that would leave fewer available than are wanted.
+func (c *computation) chooseOrdinals(units []scale.Unit, used int) (add, removed []int) {
+	wanted := c.replicas + c.surge
+	plain := slices.Clone(units)
+	for i := range plain {
+		plain[i].Spare = false
+	}
+	add, removed = scale.Decide(plain, wanted)
+	if max(used, c.surge) == 0 {
+		return add, removed
+	}
+	_, spares := scale.Decide(units, wanted)
+	if left := availableWithout(units, spares); left >= c.replicas || left >= availableWithout(units, removed) {
+		return add, spares
+	}
+	return add, removed
+}
+
+// availableWithout is how many units are available when some are removed.
+func availableWithout(units []scale.Unit, removed []int) int {
+	n := 0
+	for _, u := range units {
+		if _, gone := slices.BinarySearch(removed, u.Ordinal); u.Available && !gone {
+			n++
+		}
+	}
+	return n
 }
 
 // settled says that a rollout that uses so many surge groups needs them no more: all groups are there,

@@ -141,11 +141,17 @@ func (w *world) goesWrong(pod *corev1.Pod, has bool) {
 	}
 }
 
-// checkRecovery holds that only what has failed is recovered.
+// checkRecovery holds that only what has failed is recovered. Which of several role replicas of a role
+// that lack Pods lost one that nobody saw go, and which never had it, nobody can say.
 func (w *world) checkRecovery(pod *corev1.Pod) {
 	unit, group := unitOf(pod), born(pod, names.LabelGroup)
+	whole := w.goesWhole(group, pod)
 	for wrong := range w.wrong {
-		if wrong == unit || (w.goesWhole(group, pod) && (wrong == group || strings.HasPrefix(wrong, group+"/"))) {
+		_, id, isUnit := strings.Cut(wrong, "/")
+		switch {
+		case wrong == unit, whole && (wrong == group || isUnit):
+			return
+		case isUnit && strings.HasPrefix(id, born(pod, names.LabelRole)+"-"):
 			return
 		}
 	}

@@ -7,7 +7,8 @@
 // but what is there.
 //
 // Ordinals are not renumbered: when one of the middle was removed, its place stays free until
-// somebody scales up, which fills the lowest free ones.
+// somebody scales up, which fills the lowest free ones. While a rollout uses more units than are
+// wanted, those at the ordinals above go first, so that it leaves no such gap.
 package scale
 
 import (
@@ -20,6 +21,8 @@ type Unit struct {
 	Ordinal int
 	// Protected by the partition of a rollout.
 	Protected bool
+	// Spare: its ordinal is above those wanted, and it is there, or may be, for a rollout's sake.
+	Spare bool
 	// Ended: nothing of it is left standing; it is terminating.
 	Ended     bool
 	Available bool
@@ -69,6 +72,7 @@ func victims(units []Unit, n int) []int {
 func before(a, b Unit) int {
 	return cmp.Or(
 		falseFirst(a.Protected, b.Protected),
+		falseFirst(!a.Spare, !b.Spare),
 		falseFirst(a.Available, b.Available),
 		falseFirst(!a.Ended, !b.Ended),
 		cmp.Compare(a.Cost, b.Cost),

@@ -26,6 +26,7 @@ func with(units []Unit, ordinal int, change func(*Unit)) []Unit {
 func TestDecide(t *testing.T) {
 	unavailable := func(u *Unit) { u.Available = false }
 	ended := func(u *Unit) { u.Available, u.Ended = false, true }
+	spare := func(u *Unit) { u.Spare = true }
 	protected := func(u *Unit) { u.Protected = true }
 	cost := func(c int64) func(*Unit) { return func(u *Unit) { u.Cost = c } }
 
@@ -49,6 +50,9 @@ func TestDecide(t *testing.T) {
 		"a higher cost stays":                                          {with(healthy(0, 1, 2), 2, cost(5)), 2, answer{Remove: []int{1}}},
 		"an unavailable unit goes whatever it costs":                   {with(with(healthy(0, 1, 2), 0, unavailable), 0, cost(99)), 2, answer{Remove: []int{0}}},
 		"a protected unit goes last, even if it is unavailable":        {with(with(healthy(0, 1, 2), 0, protected), 0, unavailable), 2, answer{Remove: []int{2}}},
+		"one that a rollout uses beside those wanted goes first":       {with(with(healthy(0, 1, 2), 2, spare), 1, unavailable), 2, answer{Remove: []int{2}}},
+		"whatever it costs":                                            {with(with(healthy(0, 1, 2), 2, spare), 0, cost(-5)), 2, answer{Remove: []int{2}}},
+		"of those, one that is not available":                          {with(with(with(healthy(0, 1, 2), 2, spare), 1, spare), 1, unavailable), 2, answer{Remove: []int{1}}},
 		"of protected units alone the same order decides":              {with(with(healthy(0, 1), 0, protected), 1, protected), 1, answer{Remove: []int{1}}},
 		"what is terminating is still there and is not replaced twice": {with(healthy(0, 1, 2), 2, ended), 3, answer{}},
 	} {
