@@ -27,8 +27,14 @@ func TestGangSchedulingReady(t *testing.T) {
 			reason: "VolcanoNotInstalled",
 		},
 		"the scheduler has not spoken": {
-			change: func(s *scene) { s.pending("ms-0-prefill-0-1") },
+			change: func(s *scene) {
+				s.pending("ms-0-prefill-0-1").CreationTimestamp = metav1.NewTime(now.Add(-29 * time.Second))
+			},
 			reason: "GroupsCreating",
+		},
+		"the scheduler has said nothing for long": {
+			change: func(s *scene) { s.pending("ms-0-prefill-0-1") },
+			reason: "GangPending", event: true,
 		},
 		"the scheduler says no": {
 			change: func(s *scene) { s.pending("ms-0-prefill-0-1").Unschedulable(t0, "0/1 nodes are available") },

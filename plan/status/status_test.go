@@ -145,6 +145,39 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 			},
 			want: line{"False", "PodsNotReady", `Pod "ms-1-prefill-0-1": its containers are not Ready yet`},
 		},
+		"a gang of which Volcano says nothing, as when there is no such queue": {
+			change: func(s *scene) {
+				s.pending("ms-1-prefill-0-0")
+				s.pending("ms-1-prefill-0-1")
+				s.podGroups[1].Spec.Queue = "nope"
+			},
+			want: line{"False", "GangPending", `ServingGroup "ms-1": 0 of the 2 Pods that its gang needs are scheduled: the scheduler has said nothing of them; is "volcano" running, and the queue "nope" there and open?`},
+		},
+		"a Pod of which no scheduler says anything": {
+			change: func(s *scene) {
+				s.podGroups = nil
+				s.pending("ms-1-prefill-0-0").Spec.SchedulerName = "theirs"
+			},
+			want: line{"False", "Unschedulable", `Pod "ms-1-prefill-0-0": no scheduler has said anything of it; is "theirs" running?`},
+		},
+		"a PodGroup that asks for more than the group has": {
+			change: func(s *scene) {
+				s.podGroups[1].Spec.MinMember = 99
+				s.pending("ms-1-prefill-0-0")
+			},
+			want: line{"False", "GangPending", `ServingGroup "ms-1": its PodGroup asks for 99 Pods, and the group has 2: something in the cluster changes PodGroups as they are written`},
+		},
+		"a Pod whose node was not ready": {
+			change: func(s *scene) {
+				w := s.pods["ms-0-prefill-0-0"]
+				for i := range w.Status.Conditions {
+					if c := &w.Status.Conditions[i]; c.Type == corev1.PodReady {
+						c.Status = corev1.ConditionFalse
+					}
+				}
+			},
+			want: line{"False", "PodsNotReady", `Pod "ms-0-prefill-0-0": its containers are Ready, and it is not: a readiness gate is not met, or node "node-0" was not ready`},
+		},
 		"a Pod that does not fit while its gang does": {
 			change: func(s *scene) {
 				s.podGroups[0].Spec.MinMember = 1
