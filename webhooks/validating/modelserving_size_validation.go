@@ -1,18 +1,11 @@
 package validating
 
 import (
-	"math"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/names"
 )
-
-// MaxPods is how many Pods Kubernetes supports in a cluster
-// (https://kubernetes.io/docs/setup/best-practices/cluster-large). Who asks for more has mistyped, and
-// would keep the controller from everybody else's work.
-const MaxPods = 150_000
 
 var ruleSize = newRule(Rule{
 	ID: "size", Effect: Rejects, Field: "spec.replicas",
@@ -22,44 +15,16 @@ var ruleSize = newRule(Rule{
 })
 
 func validateSize(ms *workloadv1alpha1.ModelServing, replicas int32, path *field.Path) field.ErrorList {
-	per := podsOfGroup(ms)
-	total := times(int64(replicas), max(per, 1)) // a group without Pods is an object, too
-	if total <= MaxPods {
+	if names.Size(&ms.Spec, replicas) <= names.MaxPods {
 		return nil
 	}
+	per := names.PodsOfGroup(&ms.Spec)
 	switch {
-	case per > MaxPods:
+	case per > names.MaxPods:
 		return field.ErrorList{ruleSize.invalid(path, replicas, "each would have %d: lower the replicas or workerReplicas of a role", per)}
 	case per > 1:
-		return field.ErrorList{ruleSize.invalid(path, replicas, "use at most %d, or smaller roles: each has %d", MaxPods/per, per)}
+		return field.ErrorList{ruleSize.invalid(path, replicas, "use at most %d, or smaller roles: each has %d", names.MaxPods/per, per)}
 	default:
-		return field.ErrorList{ruleSize.invalid(path, replicas, "use at most %d", MaxPods)}
-	}
-}
-
-// podsOfGroup is the number of Pods of one ServingGroup.
-func podsOfGroup(ms *workloadv1alpha1.ModelServing) int64 {
-	var n int64
-	for i := range ms.Spec.Template.Roles {
-		r := &ms.Spec.Template.Roles[i]
-		of := times(int64(ptr.Deref(r.Replicas, 1)), 1+int64(r.WorkerReplicas))
-		if n > math.MaxInt64-of {
-			return math.MaxInt64
-		}
-		n += of
-	}
-	return n
-}
-
-// times multiplies counts. What is negative, which is a fault of its own, counts for nothing; what is
-// too large is the largest number.
-func times(a, b int64) int64 {
-	switch {
-	case a <= 0 || b <= 0:
-		return 0
-	case a > math.MaxInt64/b:
-		return math.MaxInt64
-	default:
-		return a * b
+		return field.ErrorList{ruleSize.invalid(path, replicas, "use at most %d", names.MaxPods)}
 	}
 }
