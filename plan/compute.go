@@ -95,6 +95,9 @@ type computation struct {
 
 // read resolves what is not a matter of judgement: the revisions and the limits.
 func (c *computation) read() error {
+	if size := names.Size(&c.ms.Spec, int32(c.replicas)); size > names.MaxPods {
+		return fmt.Errorf("spec.replicas: all ServingGroups together would have %d Pods, and a cluster has at most %d; lower replicas, or the replicas or workerReplicas of a role", size, names.MaxPods)
+	}
 	for i := range c.ms.Spec.Template.Roles {
 		r := &c.ms.Spec.Template.Roles[i]
 		if r.WorkerReplicas > 0 && r.WorkerTemplate == nil {

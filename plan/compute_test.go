@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -54,6 +55,12 @@ func TestGroupsThatExist(t *testing.T) {
 			change: func(m *moment) {
 				m.Pods = nil
 				m.spec(func(ms *workloadv1alpha1.ModelServing) { ms.Spec.Template.Roles[0].WorkerTemplate = nil })
+			},
+		},
+		"one of more Pods than a cluster can have is left alone, before anything is made for it": {
+			ms: twoRoles(),
+			change: func(m *moment) {
+				m.spec(func(ms *workloadv1alpha1.ModelServing) { ms.Spec.Replicas = ptr.To[int32](math.MaxInt32) })
 			},
 		},
 		"a Service that was deleted by hand comes back": {
