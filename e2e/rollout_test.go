@@ -92,7 +92,7 @@ func (g *groups) judge() {
 	}
 	available := 0
 	for _, n := range ready {
-		if n == g.size {
+		if n >= g.size {
 			available++
 		}
 	}
