@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/e2e/cluster"
 )
 
 // A manager that starts on a cluster without Volcano's CRDs says so, at the terminal and in the status,
@@ -41,7 +42,12 @@ func TestVolcanoThatComesLater(t *testing.T) {
 		}
 		return ""
 	})
-	restartManager(t)
+	if err := local.StopManager(); err != nil {
+		t.Fatal(err)
+	}
+	if err := local.StartManager(t.Context(), cluster.GangwayOptions{}); err != nil {
+		t.Fatal(err)
+	}
 
 	ms := single(t, 2, 1)
 	out, err := kubectlErr(t, "apply", "-f", manifest(t, ms))
