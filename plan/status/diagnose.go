@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/state"
@@ -28,11 +29,11 @@ type look func(*report, *Group) *problem
 var looks = []look{
 	(*report).gangPending,
 	(*report).unschedulable,
+	ofPods(podFailed),
 	ofPods(imagePull),
 	ofPods(configError),
 	ofPods(initFailed),
 	ofPods(crashLooping),
-	ofPods(podFailed),
 	(*report).hanging,
 	recovering,
 	terminating,
@@ -51,6 +52,9 @@ func (r *report) diagnose() *problem {
 	for _, l := range looks {
 		for _, g := range suspects {
 			if p := l(r, g); p != nil {
+				if !strings.Contains(p.message, g.Pending) {
+					p.message += "; " + g.Pending
+				}
 				return p
 			}
 		}
@@ -139,7 +143,7 @@ func crashed(p *state.Pod, list []corev1.ContainerStatus, what, reason string) *
 		}
 		var said []string
 		if last != nil {
-			said = append(said, strings.TrimSpace(fmt.Sprintf("exit code %d: %s", last.ExitCode, words(last.Reason, last.Message))))
+			said = append(said, exit(last))
 		}
 		if waiting {
 			said = append(said, words(c.State.Waiting.Reason, c.State.Waiting.Message))
@@ -149,37 +153,73 @@ func crashed(p *state.Pod, list []corev1.ContainerStatus, what, reason string) *
 	return nil
 }
 
+// podFailed is a Pod that will never run again. Its own words come before those of its containers,
+// which only tell how they were ended.
 func podFailed(p *state.Pod) *problem {
 	if !p.Ended() {
 		return nil
 	}
-	return &problem{reason: workloadv1alpha1.ReasonPodFailed, message: fmt.Sprintf(
-		"Pod %q is in phase %s: %s", p.Name, p.Status.Phase, words(p.Status.Reason, p.Status.Message))}
+	said := []string{fmt.Sprintf("Pod %q is in phase %s", p.Name, p.Status.Phase)}
+	if w := words(p.Status.Reason, p.Status.Message); w != "" {
+		said = append(said, w)
+	}
+	for i := range p.Status.ContainerStatuses {
+		c := &p.Status.ContainerStatuses[i]
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			said = append(said, fmt.Sprintf("container %q ended with %s", c.Name, exit(t)))
+			break
+		}
+	}
+	return &problem{reason: workloadv1alpha1.ReasonPodFailed, message: strings.Join(said, ": ")}
 }
 
-// hangTime is how long after the end of its grace period a Pod that still is terminating hangs.
+// exit is how a container ended, in the kubelet's words.
+func exit(t *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("exit code %d: %s", t.ExitCode, words(t.Reason, t.Message))
+}
+
+// hangTime is how long after the end of its grace period an object that still is terminating hangs.
 const hangTime = 30 * time.Second
 
-// hanging says what holds a Pod whose name its successor waits for.
+// hanging says what holds an object whose name its successor waits for.
 func (r *report) hanging(g *Group) *problem {
+	if g.PodGroup != nil && r.hangs(g.PodGroup) {
+		return hung("PodGroup", g.PodGroup, "the API server has not removed it")
+	}
 	for _, replica := range g.Replicas {
+		if replica.Service != nil && r.hangs(replica.Service) {
+			return hung("Service", replica.Service, "the API server has not removed it")
+		}
 		for _, p := range replica.Pods {
-			if p.DeletionTimestamp == nil {
-				continue
+			if r.hangs(p) {
+				return hung("Pod", p, fmt.Sprintf("the kubelet of node %q has not ended it", p.Spec.NodeName))
 			}
-			if at := p.DeletionTimestamp.Add(hangTime); r.Now.Before(at) {
-				r.wake(at)
-				continue
-			}
-			holds := fmt.Sprintf("the kubelet of node %q has not ended it", p.Spec.NodeName)
-			if len(p.Finalizers) > 0 {
-				holds = "it has the finalizers " + strings.Join(p.Finalizers, ", ")
-			}
-			return &problem{reason: workloadv1alpha1.ReasonPodTerminating, message: fmt.Sprintf(
-				"Pod %q hangs in Terminating: %s; its successor waits for the name", p.Name, holds)}
 		}
 	}
 	return nil
+}
+
+// hangs says that an object terminates for longer than it should.
+func (r *report) hangs(o metav1.Object) bool {
+	going := o.GetDeletionTimestamp()
+	if going == nil {
+		return false
+	}
+	at := going.Add(hangTime)
+	if r.Now.Before(at) {
+		r.wake(at)
+		return false
+	}
+	return true
+}
+
+// hung tells of an object that hangs; otherwise is why when nobody's finalizers hold it.
+func hung(kind string, o metav1.Object, otherwise string) *problem {
+	if f := o.GetFinalizers(); len(f) > 0 {
+		otherwise = "it has the finalizers " + strings.Join(f, ", ")
+	}
+	return &problem{reason: workloadv1alpha1.ReasonPodTerminating, message: fmt.Sprintf(
+		"%s %q hangs in Terminating: %s; its successor waits for the name", kind, o.GetName(), otherwise)}
 }
 
 func recovering(_ *report, g *Group) *problem {
