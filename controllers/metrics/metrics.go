@@ -57,7 +57,7 @@ var (
 
 	writeFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "write_failures_total",
-		Help: "Writes that failed, by verb, kind and fault: NameConflict, QuotaExceeded, Refused or Transient.",
+		Help: "Writes that failed, by verb, kind and fault, such as NameConflict, QuotaExceeded or Overruled.",
 	}, []string{"verb", "kind", "fault"})
 
 	planDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -98,7 +98,7 @@ func TestWritesAreCountedByWhatTheyWere(t *testing.T) {
 	metrics.Wrote(a, "Pod")
 	metrics.Failed(action.Fault{Action: a, Kind: action.QuotaExceeded}, "Pod")
 	collected(t, `
-# HELP gangway_write_failures_total Writes that failed, by verb, kind and fault: NameConflict, QuotaExceeded, Refused or Transient.
+# HELP gangway_write_failures_total Writes that failed, by verb, kind and fault, such as NameConflict, QuotaExceeded or Overruled.
 # TYPE gangway_write_failures_total counter
 gangway_write_failures_total{fault="QuotaExceeded",kind="Pod",verb="Create"} 1
 # HELP gangway_writes_total Objects written, by verb, kind and why.
