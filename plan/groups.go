@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/recovery"
 	"github.com/gangway-serving/gangway/plan/revision"
@@ -398,14 +399,20 @@ func (c *computation) rollGroups() {
 			continue
 		}
 		if _, ok := slices.BinarySearch(down, g.Ordinal); ok {
-			g.fate, g.why = rebuild, whyRollout
+			c.replace(g)
 			continue
 		}
 		// The gang of an incarnation that is over, of another revision, is not the next one's.
 		if g.Living == 0 && g.PodGroup != nil && g.target != nil {
 			if hash := g.PodGroup.Labels[names.LabelRevision]; hash != "" && hash != g.target.Hash {
-				g.fate, g.why = rebuild, whyRollout
+				c.replace(g)
 			}
 		}
 	}
+}
+
+// replace has a rollout rebuild a group. What failed in it before is forgotten.
+func (c *computation) replace(g *group) {
+	g.fate, g.why = rebuild, whyRollout
+	c.records = slices.DeleteFunc(c.records, func(r workloadv1alpha1.RecoveryStatus) bool { return r.Group == g.Name })
 }

@@ -23,6 +23,7 @@ const (
 	whyUnwanted    = "Unwanted"
 	whyStuck       = "StuckTerminating"
 	whyDrift       = "Drift"
+	whyQuota       = "Quota"
 	whyRevision    = "Revision"
 	whyHistory     = "RevisionHistory"
 	strayLane      = "strays"
@@ -58,12 +59,17 @@ func (s *stages) deleting(o action.Object) bool {
 
 // writeLanes turns the fates into writes.
 func (c *computation) writeLanes() {
+	oneByOne, creating := c.isQuotaMet(), false
 	for _, g := range c.groups {
 		var s stages
 		c.forceDeletes(&s, g.Replicas)
 		switch {
 		case g.fate == keep && !g.Removing:
 			c.complete(&s, g)
+			if oneByOne && creating {
+				s.pods = nil
+			}
+			creating = creating || len(s.pods) > 0
 			g.creates = len(s.pods) + len(s.services)
 			c.restoreLabels(&s, g)
 		default:

@@ -225,18 +225,23 @@ func (c *computation) rollRole(g *group, role *role) {
 	outdated := false
 	for _, r := range role.replicas {
 		outdated = outdated || r.outdated
-		units = append(units, rollout.Unit{Ordinal: r.ordinal, Outdated: r.outdated, Available: r.available() && !r.lost})
+		units = append(units, rollout.Unit{Ordinal: r.ordinal, Outdated: r.outdated, Available: r.available() && !r.lost && !g.isDoomed(r)})
 	}
 	if !outdated {
 		return
 	}
 	wanted := c.wantedReplicas(g, role.name)
 	for _, ordinal := range rollout.Step(units, c.roleLimits[role.name].MinAvailable(wanted)) {
-		g.doom(g.Replica(role.name, ordinal), whyRollout)
+		if r := g.Replica(role.name, ordinal); g.doomed[r] == "" {
+			g.doom(r, whyRollout)
+		}
 	}
 }
 
-// recover applies the recovery policy to the groups that stay.
+func (g *group) isDoomed(r *replica) bool { return r.seen != nil && g.doomed[r.seen] != "" }
+
+// recover applies the recovery policy to the groups that stay. What it takes down no rollout may count
+// on, so it comes first.
 func (c *computation) recover() {
 	grace := time.Duration(ptr.Deref(c.ms.Spec.Template.RestartGracePeriodSeconds, 0)) * time.Second
 	deadline := time.Duration(ptr.Deref(c.ms.Spec.Template.ProgressDeadlineSeconds, 1800)) * time.Second
@@ -245,7 +250,7 @@ func (c *computation) recover() {
 		old := c.remembered[g.Name]
 		switch {
 		case g.fate != keep:
-			// Recoveries of what goes are forgotten, those of a group that is rebuilt by a rollout too.
+			// Recoveries of what goes are forgotten.
 			continue
 		case g.Removing, g.waiting, g.target == nil:
 			c.records = append(c.records, old...)
@@ -299,8 +304,8 @@ func (c *computation) recoverable(g *group, r *replica) recovery.Replica {
 	if r.seen != nil {
 		out.Pods = r.seen.Pods
 		out.Revision = c.revisions.NameOf(r.seen.Revision)
-		_, doomed := g.doomed[r.seen]
-		out.Removing = r.seen.Removing || doomed
+		// What is outdated and not available, the rollout takes at no cost.
+		out.Removing = r.seen.Removing || g.isDoomed(r) || (r.outdated && !r.available())
 	}
 	return out
 }

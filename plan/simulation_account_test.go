@@ -143,9 +143,14 @@ func (w *world) goesWrong(pod *corev1.Pod, has bool) {
 
 // checkRecovery holds that only what has failed is recovered. Which of several role replicas of a role
 // that lack Pods lost one that nobody saw go, and which never had it, nobody can say.
-func (w *world) checkRecovery(pod *corev1.Pod) {
+func (w *world) checkRecovery(pod *corev1.Pod, d decision) {
 	unit, group := unitOf(pod), born(pod, names.LabelGroup)
 	whole := w.goesWhole(group, pod)
+	for i := range d.recoveries {
+		if r := &d.recoveries[i]; whole && r.Group == group && r.ProgressingSince != nil {
+			return // It was not available for too long after that.
+		}
+	}
 	for wrong := range w.wrong {
 		_, id, isUnit := strings.Cut(wrong, "/")
 		switch {

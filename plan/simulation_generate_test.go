@@ -15,6 +15,7 @@ type generator struct {
 	faults bool
 	byRole bool
 	tag    int
+	begun  bool
 }
 
 func newGenerator(seed uint64) *generator {
@@ -51,6 +52,12 @@ func (g *generator) limits() string {
 
 // step draws the next step. The weights make most runs a rollout that something happens to.
 func (g *generator) step(w *world) string {
+	if !g.begun {
+		// Every eighth cluster begins with a quota.
+		if g.begun = true; g.IntN(8) == 0 {
+			return fmt.Sprintf("quota %d", 1+g.IntN(14))
+		}
+	}
 	n := g.IntN(100)
 	switch {
 	case n < 45:
@@ -135,9 +142,11 @@ func (g *generator) podStep(w *world) string {
 }
 
 func (g *generator) mishap(w *world) string {
-	switch g.IntN(16) {
+	switch g.IntN(18) {
 	case 12, 13:
 		return g.relabel(w)
+	case 16, 17:
+		return fmt.Sprintf("quota %d", g.IntN(14))
 	case 14, 15:
 		return "revision " + pick(g, "remove", "unlabel", "disown", "terminate")
 	case 0:

@@ -100,6 +100,13 @@ type decision struct {
 	sight sight
 	// update is the name of the revision that was rolled out then.
 	update string
+	// recoveries are those that the status told of.
+	recoveries []workloadv1alpha1.RecoveryStatus
+}
+
+func (p *pass) decides(why string) decision {
+	ms := p.snapshot.ModelServing
+	return decision{why, &ms.Spec, p.sight, p.plan.Status.UpdateRevision, ms.Status.Recoveries}
 }
 
 // decide remembers the removals of a plan, once the status that tells of them is written: a later
@@ -122,7 +129,7 @@ func (w *world) decide(p *pass) {
 		key := r.Group + "/" + r.RoleID
 		d, known := old[key]
 		if !known || why[key] != whyFinish {
-			d = decision{why[key], &p.snapshot.ModelServing.Spec, p.sight, p.plan.Status.UpdateRevision}
+			d = p.decides(why[key])
 		}
 		w.decisions[key] = d
 	}
@@ -135,7 +142,7 @@ const whyFinish = "FinishRemoval"
 // now, by an earlier one.
 func (w *world) decided(a action.Action, pod *corev1.Pod) (decision, bool) {
 	p := w.manager.pass
-	d := decision{a.Why, &p.snapshot.ModelServing.Spec, p.sight, p.plan.Status.UpdateRevision}
+	d := p.decides(a.Why)
 	if a.Why != whyFinish {
 		return d, true
 	}
@@ -175,12 +182,15 @@ func (w *world) checkDelete(k kind, o action.Object, a action.Action) {
 			acc.free = !d.sight[group]
 			acc.replicas[id].free = !d.sight[group+"/"+id]
 		}
-		if _, partition, _ := budget(d.spec); d.why == "ScaleDown" || (d.why == "Rollout" && groupOf(pod) >= partition) {
+		if _, partition, _ := budget(d.spec); d.why == "ScaleDown" || d.why == "Quota" || (d.why == "Rollout" && groupOf(pod) >= partition) {
 			// It was let go, or let move: whatever comes back may be of another revision.
 			w.accounts[groupOf(pod)].rev = ""
 		}
+		if a.Why == "Quota" {
+			w.checkGift(pod)
+		}
 		if ok && d.why == "Recovery" {
-			w.checkRecovery(pod)
+			w.checkRecovery(pod, d)
 		}
 		switch ok = ok && d.why == "Rollout"; {
 		case !ok:

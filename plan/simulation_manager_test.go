@@ -281,7 +281,6 @@ func (m *manager) act(a action.Action, how string) bool {
 		got = answer{action.Transient, "the server is currently unable to handle the request"}
 	case "quota":
 		got = answer{action.QuotaExceeded, "exceeded quota: gpus"}
-		m.pass.quota = true
 	default:
 		m.w.log("  %-6s %-9s %s (%s)", a.Verb, singular[kindOf(a.Object)], a.Object.GetName(), a.Why)
 		got = m.w.write(a)
@@ -296,6 +295,7 @@ func (m *manager) act(a action.Action, how string) bool {
 	if got == done {
 		return true
 	}
+	m.pass.quota = m.pass.quota || got.kind == action.QuotaExceeded
 	m.w.log("         failed: %s", got.message)
 	m.pass.faults = append(m.pass.faults, action.Fault{Action: a, Kind: got.kind, Message: got.message})
 	return false

@@ -31,6 +31,7 @@ const (
 
 // settle lets the cluster come to rest, healed, and holds that it is what it should be.
 func (w *world) settle() {
+	w.exhaust()
 	w.rest(w.heal, w.atRest)
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
@@ -31,6 +32,7 @@ import (
 //	crash                       the manager is killed, and the next one starts
 //	sync KIND [N]               a cache sees N events more, or all
 //	tick DURATION
+//	quota N                     from now on there may be N Pods, 0 for any number
 //	start|ready|unready|restart|fail|stuck|hang|unhang|gone|delete POD
 //	label POD KEY VALUE         somebody edits one of our labels; "-" takes it away
 //	revision remove|unlabel|disown|terminate  what somebody does to the update revision by hand
@@ -71,6 +73,9 @@ func (w *world) step(line string) {
 			panic(err)
 		}
 		w.now = w.now.Add(d)
+	case "quota":
+		w.quota = number(f[1])
+		w.manager.wake() // Its back-off tries again.
 	case "remove":
 		w.remove(f[1], f[2])
 	case "revision":
@@ -189,7 +194,7 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 	}
 	switch verb {
 	case "start":
-		if pod.Status.Phase == corev1.PodPending && !terminating && pod.Spec.NodeName == "" {
+		if pod.Status.Phase == corev1.PodPending && !terminating && pod.Spec.NodeName == "" && w.gangIsThere(pod) {
 			change(func(p *gangwaytesting.PodWrapper) {
 				p.Scheduled(t(), w.place(pod.Name))
 				if broken(pod) {
@@ -242,6 +247,22 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 	}
 }
 
+// gangIsThere says that a gang has as many Pods as it needs, so that Volcano places them.
+func (w *world) gangIsThere(pod *corev1.Pod) bool {
+	group := born(pod, names.LabelGroup)
+	pg, ok := w.stores[podGroups].live[group].(*schedulingv1beta1.PodGroup)
+	if !ok || !w.gangWanted() {
+		return true
+	}
+	n := int32(0)
+	for _, p := range w.ours() {
+		if born(p, names.LabelGroup) == group && p.DeletionTimestamp == nil {
+			n++
+		}
+	}
+	return n >= pg.Spec.MinMember
+}
+
 // place finds a node for a Pod, always the same one if it is there.
 func (w *world) place(pod string) string {
 	for i := range nodeCount {
@@ -291,8 +312,8 @@ func (w *world) remove(what, name string) {
 // spoil takes the update revision from the manager's sight.
 func (w *world) spoil(how string) {
 	rev := w.updateRevision()
-	if rev == nil {
-		return
+	if rev == nil || !slices.ContainsFunc(w.ours(), func(p *corev1.Pod) bool { return names.Revision(theName, born(p, names.LabelRevision)) == rev.Name }) {
+		return // Before there are Pods of it, another revision may take its place.
 	}
 	if how == "remove" {
 		w.removed = rev

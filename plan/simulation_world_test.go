@@ -118,6 +118,8 @@ type world struct {
 	wrong map[string]bool
 	// everReady are the UIDs of the Pods that have been Ready.
 	everReady map[types.UID]bool
+	// quota is how many Pods there may be; 0 for any number.
+	quota int
 	// removed is the revision that somebody deleted.
 	removed *appsv1.ControllerRevision
 	// calm: nothing has failed so far, neither a Pod nor a write.
@@ -259,6 +261,8 @@ func (w *world) write(a action.Action) answer {
 	switch a.Verb {
 	case action.Create:
 		switch {
+		case k == pods && current == nil && w.quota > 0 && len(s.live) >= w.quota:
+			return answer{action.QuotaExceeded, fmt.Sprintf("pods %q is forbidden: exceeded quota: pods", name)}
 		case current == nil:
 			w.create(k, a.Object.DeepCopyObject().(action.Object))
 		case current.GetDeletionTimestamp() != nil:

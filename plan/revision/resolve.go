@@ -78,7 +78,7 @@ func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevisi
 		Data: runtime.RawExtension{Raw: stored},
 	}
 
-	newest, equal := survey(owned, wanted)
+	newest, equal := survey(owned, wanted, ms.Status.UpdateRevision)
 	collisionCount = ms.Status.CollisionCount
 	if equal != nil {
 		return refreshed(equal, newest, string(replicas)), false, collisionCount, nil
@@ -99,24 +99,29 @@ func Resolve(ms *workloadv1alpha1.ModelServing, owned []*appsv1.ControllerRevisi
 	return wanted, true, collisionCount, nil
 }
 
-// survey returns the highest revision number in use, and the newest of those equal to wanted. Those
-// that are so to the byte come first: nothing needs to be read to know it.
-func survey(owned []*appsv1.ControllerRevision, wanted *appsv1.ControllerRevision) (newest int64, equal *appsv1.ControllerRevision) {
+// survey returns the highest revision number in use, and the best of those equal to wanted. Those
+// that are so to the byte come first: nothing needs to be read to know it. inUse is the name of the
+// update revision so far.
+func survey(owned []*appsv1.ControllerRevision, wanted *appsv1.ControllerRevision, inUse string) (newest int64, equal *appsv1.ControllerRevision) {
 	for _, r := range owned {
 		newest = max(newest, r.Revision)
 	}
 	same := func(r *appsv1.ControllerRevision) bool { return bytes.Equal(r.Data.Raw, wanted.Data.Raw) }
 	means := func(r *appsv1.ControllerRevision) bool { return Equal(r, wanted) }
-	if equal = best(owned, same); equal == nil {
-		equal = best(owned, means)
+	if equal = best(owned, inUse, same); equal == nil {
+		equal = best(owned, inUse, means)
 	}
 	return newest, equal
 }
 
-// best is the newest of the revisions that match, those that stay before those that go.
-func best(owned []*appsv1.ControllerRevision, matches func(*appsv1.ControllerRevision) bool) *appsv1.ControllerRevision {
+// best is, of the revisions that match, the one in use, of which Pods are, or else the newest, those
+// that stay before those that go.
+func best(owned []*appsv1.ControllerRevision, inUse string, matches func(*appsv1.ControllerRevision) bool) *appsv1.ControllerRevision {
 	var found *appsv1.ControllerRevision
 	better := func(r *appsv1.ControllerRevision) bool {
+		if (r.Name == inUse) != (found.Name == inUse) {
+			return r.Name == inUse
+		}
 		if going, was := r.DeletionTimestamp != nil, found.DeletionTimestamp != nil; going != was {
 			return was
 		}

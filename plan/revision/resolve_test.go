@@ -76,6 +76,9 @@ func TestResolve(t *testing.T) {
 	scaled := withImage("i:1")
 	scaled.Spec.Template.Roles[0].Replicas = ptr.To[int32](5)
 
+	inUse := withImage("i:1")
+	inUse.Status.UpdateRevision = "m-oldhash"
+
 	counted := withImage("i:3")
 	counted.Status.CollisionCount = ptr.To[int32](4)
 
@@ -142,6 +145,11 @@ func TestResolve(t *testing.T) {
 			withImage("i:1"),
 			[]*appsv1.ControllerRevision{newer, older},
 			answer{Name: "m-newer", Hash: "newer", Number: 2, Replicas: `{"r":2}`},
+		},
+		"of two that mean the same, the one in use is the one, though it is the older": {
+			inUse,
+			[]*appsv1.ControllerRevision{newer, older},
+			answer{Name: "m-oldhash", Hash: "oldhash", Number: 3, Replicas: `{"r":2}`, Copied: true},
 		},
 		"a revision that is being deleted serves until it is gone": {
 			withImage("i:1"),

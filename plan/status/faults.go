@@ -49,19 +49,23 @@ func Settle(ms *workloadv1alpha1.ModelServing, planned workloadv1alpha1.ModelSer
 	if worst.Kind == action.NameConflict {
 		reason = workloadv1alpha1.ReasonNameConflict
 	}
+	progressing := reason
+	if _, pod := worst.Action.Object.(*corev1.Pod); pod && worst.Kind == action.QuotaExceeded {
+		progressing = workloadv1alpha1.ReasonQuotaExceeded
+	}
 	message := worst.Message
 	if like > 1 {
 		message = fmt.Sprintf("%s (and %d more)", message, like-1)
 	}
-	fail := func(conditionType string, status bool) {
+	fail := func(conditionType string, status bool, reason string) {
 		restore(st, ms, conditionType)
 		set(st, ms.Generation, now, condition(conditionType, status, reason, "%s", message))
 	}
 	if !meta.IsStatusConditionTrue(planned.Conditions, workloadv1alpha1.ConditionAvailable) {
-		fail(workloadv1alpha1.ConditionAvailable, false)
+		fail(workloadv1alpha1.ConditionAvailable, false, reason)
 	}
-	fail(workloadv1alpha1.ConditionProgressing, true)
-	fail(workloadv1alpha1.ConditionReady, false)
+	fail(workloadv1alpha1.ConditionProgressing, true, progressing)
+	fail(workloadv1alpha1.ConditionReady, false, reason)
 
 	was := meta.FindStatusCondition(ms.Status.Conditions, workloadv1alpha1.ConditionReady)
 	if was != nil && was.Reason == reason {

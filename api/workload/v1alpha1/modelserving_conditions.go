@@ -48,6 +48,9 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonCreateFailed: the API server refused an object, in its words (quota, admission).
 	ReasonCreateFailed = "CreateFailed"
+	// ReasonQuotaExceeded: a ResourceQuota refuses Pods, so that ServingGroups are completed one after
+	// another, the lowest first. Only of Progressing; the others say ReasonCreateFailed.
+	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonRollingUpdate: a rollout is on.
 	ReasonRollingUpdate = "RollingUpdate"
 	// ReasonRolloutPaused: ServingGroups are outdated and the rollout is paused.

@@ -1,0 +1,107 @@
+package plan_test
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/gangway-serving/gangway/plan/names"
+	"github.com/gangway-serving/gangway/plan/revision"
+)
+
+// quotaRounds is how often a manager tries again what a quota refuses.
+const (
+	quotaRounds = 60
+	quotaWait   = 20 * time.Second
+)
+
+// exhaust lets the cluster go on under a quota until nothing moves any more but the manager's tries,
+// holds what there is then, and lifts the quota.
+func (w *world) exhaust() {
+	for range quotaRounds {
+		if w.quota == 0 {
+			return
+		}
+		w.heal()
+		w.manager.begin()
+		for w.manager.pass != nil && w.violation == nil {
+			w.manager.do(0, "")
+		}
+		if w.violation != nil {
+			return
+		}
+		w.kubelets()
+		for _, k := range kinds {
+			w.stores[k].sync(w.stores[k].behind())
+		}
+		w.account("fault")
+		w.passed()
+		w.now = w.now.Add(quotaWait)
+	}
+	w.checkQuota()
+	w.quota = 0
+	w.manager.wake()
+}
+
+// checkQuota: a quota is not spread over groups none of which can run.
+func (w *world) checkQuota() {
+	ms := w.modelServing()
+	wanted := w.updateRevision()
+	if wanted == nil || ptr.Deref(ms.Spec.Replicas, 1) == 0 {
+		return
+	}
+	t, err := revision.Decode(wanted)
+	if err != nil {
+		w.violate("%v", err)
+		return
+	}
+	size := 0
+	for i := range t.Roles {
+		size += revision.RoleReplicas(ms, t, t.Roles[i].Name) * (1 + int(t.Roles[i].WorkerReplicas))
+	}
+	if size == 0 {
+		return
+	}
+	ofGroup := map[int][]*corev1.Pod{}
+	for _, p := range w.ours() {
+		if p.Labels[names.LabelRevision] != wanted.Labels[names.LabelRevision] {
+			return // A rollout that the quota holds up has groups of several sizes.
+		}
+		ofGroup[groupOf(p)] = append(ofGroup[groupOf(p)], p)
+	}
+	complete, partial := 0, 0
+	for _, g := range slices.Sorted(maps.Keys(ofGroup)) {
+		all := ofGroup[g]
+		switch {
+		case len(all) >= size && !slices.ContainsFunc(all, func(p *corev1.Pod) bool { return !ready(p) }):
+			complete++
+		case slices.ContainsFunc(all, func(p *corev1.Pod) bool { return w.everReady[p.UID] || p.DeletionTimestamp != nil }):
+			return // It served, and is not taken down for others.
+		default:
+			partial++
+		}
+	}
+	if fit := min(int(ptr.Deref(ms.Spec.Replicas, 1)), w.quota/size); partial > 1 || complete < fit {
+		w.violate("with a quota of %d Pods %d groups of %d Pods are complete and %d are not; %d fit: %v", w.quota, complete, size, partial, fit, sizes(ofGroup))
+	}
+}
+
+func sizes(groups map[int][]*corev1.Pod) map[int]int {
+	out := map[int]int{}
+	for g, all := range groups {
+		out[g] = len(all)
+	}
+	return out
+}
+
+// checkGift: only what never served, as far as the pass can see, is given back.
+func (w *world) checkGift(pod *corev1.Pod) {
+	for _, p := range w.manager.pass.snapshot.Pods {
+		if groupOf(p) == groupOf(pod) && ready(p) {
+			w.violate("Pod %s is given back, though Pod %s of its group serves", pod.Name, p.Name)
+		}
+	}
+}
