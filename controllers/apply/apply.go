@@ -175,15 +175,12 @@ func (r *run) act(ctx context.Context, rank int, a action.Action) outcome {
 	overruled := fault != nil && fault.Kind == action.Overruled
 	door.leave(fault == nil || overruled)
 	gvk := r.gvk(a.Object)
-	if overruled {
-		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: true}
-	}
 	if fault != nil {
 		if fault.everyone {
 			r.creates.close()
 		}
 		metrics.Failed(fault.Fault, gvk.Kind)
-		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: a.Optional}
+		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: overruled}
 	}
 	if wrote {
 		metrics.Wrote(a, gvk.Kind)
