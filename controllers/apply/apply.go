@@ -180,7 +180,7 @@ func (r *run) act(ctx context.Context, rank int, a action.Action) outcome {
 			r.creates.close()
 		}
 		metrics.Failed(fault.Fault, gvk.Kind)
-		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: overruled}
+		return outcome{Result: Result{Faults: []action.Fault{fault.Fault}}, done: overruled || a.Optional}
 	}
 	if wrote {
 		metrics.Wrote(a, gvk.Kind)
