@@ -66,6 +66,8 @@ func TestStuck(t *testing.T) {
 	}
 	going := healthy("a").Scheduled(t0, "node-0").Terminating(ago(time.Minute)).Obj()
 	over := going.DeletionTimestamp.Time
+	forced := going.DeepCopy()
+	forced.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	type answer struct {
 		At    time.Time
 		Stuck bool
@@ -78,6 +80,7 @@ func TestStuck(t *testing.T) {
 		"a Pod that is not terminating":                                  {healthy("a").Obj(), nil, answer{}},
 		"a Pod without a node":                                           {newPod("a").Terminating(ago(time.Minute)).Obj(), nil, answer{}},
 		"its node is gone: once its own grace period is over":            {going, nil, answer{over, true}},
+		"it was force deleted, and a finalizer holds it":                 {forced, nil, answer{}},
 		"its node is well":                                               {going, node(corev1.ConditionTrue, nil), answer{}},
 		"its node is Ready again and the taint is about to go":           {going, node(corev1.ConditionTrue, unreachable(ago(time.Hour))), answer{}},
 		"its node is not Ready but says so itself":                       {going, node(corev1.ConditionFalse, nil), answer{}},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // unreachableFor is how long a node must have been unreachable before its terminating Pods are given up.
@@ -12,9 +13,10 @@ const unreachableFor = 5 * time.Minute
 // Stuck says whether a terminating Pod hangs on a node that is gone or unreachable, and from when on
 // it may be force deleted: never before its own grace period is over, which a kubelet that only the
 // API server cannot reach will keep to. nodes holds the nodes of terminating Pods; one that is not
-// in it does not exist.
+// in it does not exist. A Pod whose grace period is 0 was force deleted already: only somebody's
+// finalizer holds it.
 func Stuck(pod *corev1.Pod, nodes map[string]*corev1.Node) (at time.Time, stuck bool) {
-	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" {
+	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0 {
 		return time.Time{}, false
 	}
 	over := pod.DeletionTimestamp.Time
