@@ -6,7 +6,8 @@ const (
 	ConditionReady = "Ready"
 	// ConditionAvailable is True when every wanted ServingGroup is available.
 	ConditionAvailable = "Available"
-	// ConditionProgressing is True while ServingGroups are being created, replaced or recovered.
+	// ConditionProgressing is True while ServingGroups are being created, replaced or recovered, and
+	// False when a rollout of them stands still.
 	ConditionProgressing = "Progressing"
 	// ConditionUpdateInProgress is True while ServingGroups wait for the update revision.
 	ConditionUpdateInProgress = "UpdateInProgress"
@@ -38,11 +39,12 @@ const (
 	ReasonInitContainerFailed = "InitContainerFailed"
 	// ReasonContainerConfigError: the kubelet cannot make a container from its configuration.
 	ReasonContainerConfigError = "ContainerConfigError"
-	// ReasonPodFailed: a Pod is in phase Failed.
+	// ReasonPodFailed: a Pod has ended for good, in phase Failed or Succeeded.
 	ReasonPodFailed = "PodFailed"
 	// ReasonRecovering: a failed unit is being recreated, or waits for its back-off or grace period.
 	ReasonRecovering = "Recovering"
-	// ReasonPodTerminating: Pods of a unit that is being replaced are still terminating.
+	// ReasonPodTerminating: Pods of a unit that is being replaced are still terminating, or what hangs
+	// in Terminating is its PodGroup or a Service.
 	ReasonPodTerminating = "PodTerminating"
 	// ReasonNameConflict: an object that is not ours has a name that is needed.
 	ReasonNameConflict = "NameConflict"

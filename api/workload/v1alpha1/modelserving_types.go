@@ -101,8 +101,9 @@ const (
 
 // ServingGroup describes the Pods that serve one copy of the model.
 type ServingGroup struct {
-	// RestartGracePeriodSeconds is how long a failed Pod may take to be Ready again
-	// before the recovery policy acts; 0 means at once.
+	// RestartGracePeriodSeconds is how long a Pod whose container restarted may take to be Ready again
+	// before the recovery policy acts; 0 means at once. A Pod that was deleted or is in phase Failed
+	// gets none.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
