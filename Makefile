@@ -43,8 +43,9 @@ test: ## Everything that must hold: generated files, vet, lint, unit, envtest, e
 	done; \
 	echo "=== all of $(PHASES) passed in $$((SECONDS - begin))s"
 
-unit: need-gcc ## Tests of the pure parts, with the race detector
+unit: need-gcc ## Tests of the pure parts, with the race detector; all seeds of the simulator without it
 	$(GOTEST) -race $(unit_packages)
+	$(GOTEST) -run='^TestSimulation$$' ./plan
 
 envtest: need-assets ## Tests against a real API server
 	$(GOTEST) $(ENVTEST)

@@ -87,7 +87,7 @@ func (m *manager) begin() {
 	m.passes++
 	p := &pass{snapshot: m.snapshot(ms), at: m.w.now, observed: ms, made: map[string]bool{}}
 	p.sight = m.w.see(p)
-	if m.passes%8 == 1 {
+	if m.passes%24 == 1 {
 		m.checkPure(p.snapshot)
 	}
 	p.plan = plan.Compute(p.snapshot, m.w.now)

@@ -12,19 +12,25 @@ import (
 	"github.com/gangway-serving/gangway/plan/revision"
 )
 
-// quotaRounds is how often a manager tries again what a quota refuses.
+// quotaRounds is how often a manager tries again, in vain, what a quota refuses, and quotaWait how long
+// it waits in between.
 const (
-	quotaRounds = 60
-	quotaWait   = 20 * time.Second
+	quotaRounds = 8
+	quotaWait   = time.Minute
 )
 
 // exhaust lets the cluster go on under a quota until nothing moves any more but the manager's tries,
 // holds what there is then, and lifts the quota.
 func (w *world) exhaust() {
-	for range quotaRounds {
+	for still, round := 0, 0; still < quotaRounds; still, round = still+1, round+1 {
 		if w.quota == 0 {
 			return
 		}
+		if round == settleRounds {
+			w.violate("no rest under a quota of %d Pods after %d rounds", w.quota, round)
+			return
+		}
+		before := len(w.stores[pods].events)
 		w.heal()
 		w.manager.begin()
 		for w.manager.pass != nil && w.violation == nil {
@@ -40,6 +46,9 @@ func (w *world) exhaust() {
 		w.account("fault")
 		w.passed()
 		w.now = w.now.Add(quotaWait)
+		if len(w.stores[pods].events) > before {
+			still = 0
+		}
 	}
 	w.checkQuota()
 	w.quota = 0

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("seeds", 2000, "how many simulated clusters TestSimulation runs")
+	seeds    = flag.Int("seeds", defaultSeeds, "how many simulated clusters TestSimulation runs")
 	seed     = flag.Uint64("seed", 0, "the only seed that TestSimulation runs; 0: all")
 	patience = flag.Duration("shrink", 8*time.Second, "how long a failing script is cut down")
 	soak     = flag.Duration("soak", time.Second, "how long TestSoak runs clusters of seeds that TestSimulation does not")
