@@ -148,10 +148,10 @@ func TestAttackFlippingImage(t *testing.T) {
 	t.Parallel()
 	ms, judge := besieged(t, 3, func(*workloadv1alpha1.ModelServing) {})
 	for i := range 3 {
-		image := 2 - i%2
+		image, before := 2-i%2, uids(mustPods(t, ms, nil))
 		edit(t, ms, func(ms *workloadv1alpha1.ModelServing) { slowly(ms, image) })
-		waitPod(t, ms, "that starts with "+imageOf(image), func(p *corev1.Pod) bool {
-			return p.Spec.Containers[0].Image == imageOf(image) && !podReady(p)
+		waitPod(t, ms, "that is new and runs "+imageOf(image), func(p *corev1.Pod) bool {
+			return p.Spec.Containers[0].Image == imageOf(image) && before[p.Name] != p.UID
 		})
 	}
 	waitRest(t, ms)
