@@ -132,10 +132,6 @@ func (c *computation) ownRevision(g *group) string {
 	if fromRecord != "" && c.revisions.Get(fromRecord) != nil {
 		return fromRecord
 	}
-	// What a rollout took down without the partition protecting it comes back at the update revision.
-	if g.Removing && !g.protected {
-		return ""
-	}
 	for _, r := range g.Replicas {
 		if r.Revision != "" && c.revisions.Get(r.Revision) != nil {
 			return r.Revision

@@ -321,7 +321,8 @@ func (w *world) restStatus(ms *workloadv1alpha1.ModelServing, update *appsv1.Con
 		Replicas, Available            int32
 		Ready, AvailableC, Progressing metav1.ConditionStatus
 		UpdateRevision                 string
-		Recoveries                     int
+		Recoveries, Removals           int
+		Surge                          int32
 	}
 	conditionOf := func(t string) metav1.ConditionStatus {
 		if c := meta.FindStatusCondition(ms.Status.Conditions, t); c != nil {
@@ -329,11 +330,12 @@ func (w *world) restStatus(ms *workloadv1alpha1.ModelServing, update *appsv1.Con
 		}
 		return ""
 	}
-	want := row{ms.Generation, replicas, replicas, "True", "True", "False", update.Name, 0}
+	want := row{ms.Generation, replicas, replicas, "True", "True", "False", update.Name, 0, 0, 0}
 	got := row{
 		ms.Status.ObservedGeneration, ms.Status.Replicas, ms.Status.AvailableReplicas,
 		conditionOf(workloadv1alpha1.ConditionReady), conditionOf(workloadv1alpha1.ConditionAvailable),
 		conditionOf(workloadv1alpha1.ConditionProgressing), ms.Status.UpdateRevision, len(ms.Status.Recoveries),
+		len(ms.Status.Removals), ms.Status.SurgeReplicas,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.violate("at rest, status (-wanted +is):\n%s", diff)
