@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	. "github.com/gangway-serving/gangway/internal/testing"
@@ -19,6 +20,13 @@ func TestBoundaries(t *testing.T) {
 	}
 	empty := func(replicas int32) *workloadv1alpha1.ModelServing {
 		return MakeModelServing("sample").Replicas(replicas).Role(MakeRole("a").Replicas(0).Obj()).Obj()
+	}
+	gpus := func(each string) *workloadv1alpha1.ModelServing {
+		w := MakeModelServing("sample").Replicas(2).Role(MakeRole("a").Replicas(2).Obj())
+		w.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
+			"nvidia.com/gpu": resource.MustParse(each),
+		}
+		return w.Obj()
 	}
 	role := func(name string) *workloadv1alpha1.ModelServing {
 		return MakeModelServing("sample").Replicas(2).Role(MakeRole(name).Replicas(2).Obj()).Obj()
@@ -48,6 +56,9 @@ func TestBoundaries(t *testing.T) {
 		},
 		{
 			"groups without Pods", empty(150_000), empty(150_001), "size spec.replicas",
+		},
+		{
+			"what a group requests", gpus("4611686018427387"), gpus("4611686018427388"), "requests spec.template.roles",
 		},
 		{
 			"the length of names", quiet(strings.Repeat("a", 49)).Obj(), quiet(strings.Repeat("a", 50)).Obj(),

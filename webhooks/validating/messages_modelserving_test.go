@@ -3,6 +3,8 @@ package validating_test
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -58,6 +60,11 @@ func modelServingMessages() []messageCase {
 			w.Spec.Template.Roles[0].Replicas = ptr.To[int32](2147483647)
 			w.Spec.Template.Roles[1].Replicas = ptr.To[int32](2147483647)
 			w.Spec.Template.Roles[1].WorkerReplicas = 2147483647
+		})),
+		created("requests beyond what can be counted", with(func(w *ModelServingWrapper) {
+			w.Spec.Template.Roles[0].EntryTemplate.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("9223372036854775807"), corev1.ResourceMemory: resource.MustParse("1Ti"),
+			}
 		})),
 		created("workers without a template", with(func(w *ModelServingWrapper) {
 			w.Spec.Template.Roles[0].WorkerReplicas = 3

@@ -54,6 +54,7 @@ func modelServingSpec(ms *workloadv1alpha1.ModelServing) field.ErrorList {
 	errs = append(errs, validateGangPolicy(ms, template.Child("gangPolicy", "minRoleReplicas"))...)
 	errs = append(errs, validateTopology(ms.Spec.Template.NetworkTopology, template.Child("networkTopology"))...)
 	errs = append(errs, validateRoles(ms, template.Child("roles"))...)
+	errs = append(errs, validateRequests(ms, template.Child("roles"))...)
 	if ref := ms.Spec.GatewayRef; ref != nil {
 		path := spec.Child("gatewayRef")
 		errs = append(errs, validateRef(refFields{ref.Name, ref.Namespace, ref.SectionName, ref.Host}, path)...)
