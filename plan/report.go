@@ -83,9 +83,9 @@ func recoveredWords(r *workloadv1alpha1.RecoveryStatus) string {
 		what = "role replica " + r.RoleID
 	}
 	if r.Count == 1 {
-		return what + " was recreated after a failure"
+		return what + " is being recreated after a failure"
 	}
-	return fmt.Sprintf("%s was recreated %d times after failures", what, r.Count)
+	return fmt.Sprintf("%s is being recreated after %d failures in a row", what, r.Count)
 }
 
 // tellOfRoles has the first creation and the first deletion of each role in this pass tell of all.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,8 +43,8 @@ func verbosity(level string) (zapcore.Level, error) {
 	return zapcore.Level(-n), nil
 }
 
-// setUpLogging makes one zap logger the sink of everything: ours, controller-runtime's and, through
-// klog, client-go's. The level must be valid.
+// setUpLogging makes one zap logger the sink of everything: ours, controller-runtime's, through klog
+// client-go's, and through log net/http's. The level must be valid.
 func setUpLogging(o options, w io.Writer) (logr.Logger, error) {
 	level, err := verbosity(o.logLevel)
 	if err != nil {
@@ -54,9 +55,11 @@ func setUpLogging(o options, w io.Writer) (logr.Logger, error) {
 	if o.logFormat == formatConsole {
 		format = ctrlzap.ConsoleEncoder(readable)
 	}
-	logger := zapr.NewLogger(ctrlzap.NewRaw(
-		ctrlzap.WriteTo(w), ctrlzap.Level(level), format, ctrlzap.StacktraceLevel(zapcore.DPanicLevel),
-	))
+	raw := ctrlzap.NewRaw(ctrlzap.WriteTo(w), ctrlzap.Level(level), format, ctrlzap.StacktraceLevel(zapcore.DPanicLevel))
+	if _, err := zap.RedirectStdLogAt(raw.Named("log"), zapcore.InfoLevel); err != nil {
+		return logr.Logger{}, fmt.Errorf("redirect the standard logger: %w", err)
+	}
+	logger := zapr.NewLogger(raw)
 	ctrl.SetLogger(logger)
 	klog.SetLoggerWithOptions(logger.WithName("client-go"), klog.ContextualLogger(true))
 	// klog filters by its own level before it hands a line on.

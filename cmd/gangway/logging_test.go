@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ func TestEverythingIsLoggedInOnePlace(t *testing.T) {
 	klog.InfoS("of client-go", "kind", "Pod")
 	klog.V(1).InfoS("too detailed")
 	klog.Flush()
+	log.Print("of net/http")
 	var messages []string
 	for line := range strings.Lines(out.String()) {
 		var entry struct {
@@ -35,7 +37,7 @@ func TestEverythingIsLoggedInOnePlace(t *testing.T) {
 		}
 		messages = append(messages, entry.Level+" "+entry.Msg)
 	}
-	want := "info ours, error theirs, info of client-go"
+	want := "info ours, error theirs, info of client-go, info of net/http"
 	if got := strings.Join(messages, ", "); got != want {
 		t.Errorf("messages = %q, want %q", got, want)
 	}

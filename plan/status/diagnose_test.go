@@ -167,9 +167,9 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 		"a recovery that is under way": {
 			change: func(s *scene) { s.starting("ms-0-prefill-0-0") },
 			input: func(in *Input) {
-				in.Groups[0].Recovered = "role replica prefill-0 was recreated 2 times after failures"
+				in.Groups[0].Recovered = "role replica prefill-0 is being recreated after 2 failures in a row"
 			},
-			want: line{"False", "Recovering", `ServingGroup "ms-0": role replica prefill-0 was recreated 2 times after failures`},
+			want: line{"False", "Recovering", `ServingGroup "ms-0": role replica prefill-0 is being recreated after 2 failures in a row`},
 		},
 		"a name that is not free yet": {
 			change: func(s *scene) { s.pods["ms-0-prefill-0-0"].Terminating(now) },

@@ -62,7 +62,7 @@ type Group struct {
 	Doomed func(*state.Replica) bool
 	// Creates is the number of objects that this pass creates.
 	Creates int
-	// Pending says what a recovery waits for, Recovered what was recreated; "" for nothing.
+	// Pending says what a recovery waits for, Recovered what is being recreated; "" for nothing.
 	Pending, Recovered string
 	// Recovering: this pass deletes it to recover it.
 	Recovering bool
