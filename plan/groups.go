@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -329,6 +330,7 @@ func (c *computation) findLosses() {
 		if has >= int(had.Replicas) {
 			continue
 		}
+		asked := c.askedBefore(had.Name)
 		var units []recovery.Incomplete
 		var owners []*group
 		var replicas []*replica
@@ -337,7 +339,7 @@ func (c *computation) findLosses() {
 				continue
 			}
 			for _, r := range g.incomplete(had.Name) {
-				u := recovery.Incomplete{Touched: r.seen != nil && r.seen.Living > 0, Empty: !g.Exists()}
+				u := recovery.Incomplete{Touched: r.seen != nil && r.seen.Living > 0, Empty: !g.Exists(), New: r.ordinal >= asked}
 				if r.seen != nil {
 					for _, p := range r.seen.Pods {
 						u.Taken = u.Taken || p.Taken()
@@ -351,6 +353,22 @@ func (c *computation) findLosses() {
 			owners[i].lost = true
 		}
 	}
+}
+
+// askedBefore is how many replicas of a role the spec asked for in the pass before, as the stored
+// update revision remembers; when it does not, as many as there may be.
+func (c *computation) askedBefore(role string) int {
+	for _, stored := range c.snapshot.Revisions {
+		if stored.Name != c.update.Name {
+			continue
+		}
+		if t, err := revision.Decode(stored); err == nil {
+			if r, ok := t.Role(role); ok && r.Replicas != nil {
+				return int(*r.Replicas)
+			}
+		}
+	}
+	return math.MaxInt
 }
 
 // isGrowing says that a group serves, but not yet with all that was asked for: each role has a role

@@ -304,7 +304,11 @@ func (w *world) checkRoleBudget(spec *workloadv1alpha1.ModelServingSpec, pod *co
 func (w *world) checkCreatePod(pod *corev1.Pod) {
 	group, g := born(pod, names.LabelGroup), groupOf(pod)
 	if !slices.ContainsFunc(w.ours(), func(p *corev1.Pod) bool { return unitOf(p) == unitOf(pod) }) {
-		delete(w.wrong, unitOf(pod))
+		if w.wrong[unitOf(pod)] {
+			// Its loss may be laid at the door of another replica of its role for some passes.
+			delete(w.wrong, unitOf(pod))
+			w.wrong["lost/"+born(pod, names.LabelRoleID)] = true
+		}
 	}
 	spec := &w.manager.pass.snapshot.ModelServing.Spec
 	if w.gangWanted() && w.manager.pass.snapshot.Gang.PodGroups {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	"github.com/gangway-serving/gangway/plan/names"
 	"github.com/gangway-serving/gangway/plan/revision"
 )
@@ -59,7 +60,7 @@ func (w *world) exhaust() {
 func (w *world) checkQuota() {
 	ms := w.modelServing()
 	wanted := w.updateRevision()
-	if wanted == nil || ptr.Deref(ms.Spec.Replicas, 1) == 0 {
+	if wanted == nil || ptr.Deref(ms.Spec.Replicas, 1) == 0 || keepsBack(&ms.Spec) {
 		return
 	}
 	t, err := revision.Decode(wanted)
@@ -96,6 +97,15 @@ func (w *world) checkQuota() {
 	if fit := min(int(ptr.Deref(ms.Spec.Replicas, 1)), w.quota/size); partial > 1 || complete < fit {
 		w.violate("with a quota of %d Pods %d groups of %d Pods are complete and %d are not; %d fit: %v", w.quota, complete, size, partial, fit, sizes(ofGroup))
 	}
+}
+
+// keepsBack says that there is a partition: a group behind it gives nothing back that might come back as
+// something else.
+func keepsBack(spec *workloadv1alpha1.ModelServingSpec) bool {
+	_, partition, _ := budget(spec)
+	return partition > 0 || slices.ContainsFunc(spec.Template.Roles, func(r workloadv1alpha1.Role) bool {
+		return r.Partition != nil && r.Partition.String() != "0"
+	})
 }
 
 func sizes(groups map[int][]*corev1.Pod) map[int]int {

@@ -211,6 +211,8 @@ func (w *world) kubelet(verb string, pod *corev1.Pod) {
 		}
 	case "unready":
 		if running && !terminating && ready(pod) {
+			// Within some seconds it cannot be told from a restart that it follows.
+			w.goesWrong(pod, slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 }))
 			change(func(p *gangwaytesting.PodWrapper) { p.NotReady(t()) })
 		}
 	case "restart":

@@ -41,6 +41,7 @@ func TestLost(t *testing.T) {
 		"one that was seen to terminate accounts for the difference":      {3, 2, []Incomplete{taken, touched}, nil},
 		"one of which something is left is lost before one that is empty": {3, 2, []Incomplete{missing, touched}, []int{1}},
 		"one that is gone is lost before one whose group is":              {3, 2, []Incomplete{empty, missing}, []int{1}},
+		"one that was not asked for before is lost last":                  {3, 2, []Incomplete{{New: true}, empty}, []int{1}},
 		"two are lost":                         {3, 1, []Incomplete{missing, touched, empty}, []int{0, 1}},
 		"more are missing than are wanted now": {5, 1, []Incomplete{touched}, []int{0}},
 	} {
