@@ -1,11 +1,9 @@
 package plan_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -344,34 +342,6 @@ func (w *world) checkCreatePod(pod *corev1.Pod) {
 		w.violate("group %d, below the partition %d, moves from revision %s to %s", g, partition, a.rev, rev)
 	}
 	a.rev, a.unseen = rev, false
-}
-
-// isBest says that a revision is what a group below the partition is made of when its Pods do not
-// tell: its PodGroup's or the current one of the status or, where that says nothing, any.
-func (w *world) isBest(group, hash string) bool {
-	s := &w.manager.pass.snapshot
-	for _, pg := range s.PodGroups {
-		if pg.Name == group && pg.Labels[names.LabelRevision] == hash {
-			return true
-		}
-	}
-	current := s.ModelServing.Status.CurrentRevision
-	known := slices.ContainsFunc(s.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == current })
-	return !known || names.Revision(theName, hash) == current || w.empty(s.ModelServing, strings.TrimPrefix(current, theName+"-"))
-}
-
-// checkUpdateRevision: the same content never gets another revision while there are Pods of the first.
-func (w *world) checkUpdateRevision(old, wanted string) {
-	was, ok := w.template(strings.TrimPrefix(old, theName+"-"))
-	now, known := w.template(strings.TrimPrefix(wanted, theName+"-"))
-	if !ok || !known || !maps.Equal(was.RoleHashes, now.RoleHashes) || len(was.Roles) != len(now.Roles) {
-		return
-	}
-	for _, p := range w.ours() {
-		if names.Revision(theName, born(p, names.LabelRevision)) == old {
-			w.violate("the content is the same, but the update revision goes from %s, of which Pod %s is, to %s", old, p.Name, wanted)
-		}
-	}
 }
 
 // checkStatus judges a status by the one that it replaces.

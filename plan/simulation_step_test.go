@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -16,9 +15,7 @@ import (
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
 	gangwaytesting "github.com/gangway-serving/gangway/internal/testing"
 	"github.com/gangway-serving/gangway/plan/action"
-	"github.com/gangway-serving/gangway/plan/children"
 	"github.com/gangway-serving/gangway/plan/names"
-	"github.com/gangway-serving/gangway/plan/revision"
 	"github.com/gangway-serving/gangway/plan/state"
 )
 
@@ -148,32 +145,6 @@ func (w *world) onPod(f []string) {
 	}
 	w.kubelet(f[0], pod)
 }
-
-// relabel is an edit by hand. Gangway is to set it right, and to draw no conclusions from it. Of the
-// two labels that tell what a Pod was made from one is left alone: of what carries neither, nobody
-// knows what it is. Nor can anybody see that the revision is another one that makes the same Pod.
-func (w *world) relabel(pod *corev1.Pod, key, value string) {
-	twins := map[string]string{names.LabelRevision: names.LabelRoleTemplateHash, names.LabelRoleTemplateHash: names.LabelRevision}
-	if twin, ok := twins[labelPrefix+key]; ok && pod.Labels[twin] != born(pod, twin) {
-		return
-	}
-	if _, ok := w.stores[revisions].live[names.Revision(theName, value)]; ok {
-		if t, _ := w.template(value); t.RoleHashes[born(pod, names.LabelRole)] == born(pod, names.LabelRoleTemplateHash) {
-			return
-		}
-	}
-	edit(w, pod, func(p *corev1.Pod) {
-		if p.Labels == nil {
-			p.Labels = map[string]string{}
-		}
-		if p.Labels[labelPrefix+key] = value; value == "-" {
-			delete(p.Labels, labelPrefix+key)
-		}
-	})
-}
-
-// labelPrefix begins all of our labels.
-var labelPrefix = strings.TrimSuffix(names.LabelModelServing, "name")
 
 // kubelet plays the scheduler and the node of a Pod, and those who delete Pods by hand.
 func (w *world) kubelet(verb string, pod *corev1.Pod) {
@@ -308,73 +279,6 @@ func (w *world) remove(what, name string) {
 	if o := w.stores[k].live[name]; o != nil {
 		w.calm = false
 		w.stores[k].remove(name)
-	}
-}
-
-// spoil takes the update revision from the manager's sight.
-func (w *world) spoil(how string) {
-	rev := w.updateRevision()
-	if rev == nil || !slices.ContainsFunc(w.ours(), func(p *corev1.Pod) bool { return names.Revision(theName, born(p, names.LabelRevision)) == rev.Name }) {
-		return // Before there are Pods of it, another revision may take its place.
-	}
-	if how == "remove" {
-		w.removed = rev
-		w.stores[revisions].remove(rev.Name)
-		return
-	}
-	edit(w, rev, func(r *appsv1.ControllerRevision) {
-		switch how {
-		case "unlabel":
-			delete(r.Labels, names.LabelModelServing)
-		case "disown":
-			r.OwnerReferences = nil
-		case "terminate":
-			r.DeletionTimestamp = ptr.To(w.second())
-		default:
-			panic("no such step: revision " + how)
-		}
-	})
-}
-
-// updateRevision is the stored revision of the live spec; nil when there is none.
-func (w *world) updateRevision() *appsv1.ControllerRevision {
-	ms := w.modelServing()
-	wanted, _, _, err := revision.Resolve(ms, nil)
-	if err != nil {
-		panic(err)
-	}
-	rev, _ := w.stores[revisions].live[wanted.Name].(*appsv1.ControllerRevision)
-	if rev == nil || !controlledBy(rev, ms.UID) {
-		return nil
-	}
-	return rev
-}
-
-// restoreRevisions is the person on call. A revision whose templates nothing else tells any more has
-// to be put right before the spec moves on from it.
-func (w *world) restoreRevisions() {
-	live := w.stores[revisions].live
-	if rev := w.removed; rev != nil && live[rev.Name] == nil && controlledBy(rev, w.modelServing().UID) {
-		w.admit(rev.DeepCopy())
-	}
-	w.removed = nil
-	for _, name := range slices.Sorted(maps.Keys(live)) {
-		rev := live[name].(*appsv1.ControllerRevision)
-		ref := metav1.GetControllerOfNoCopy(rev)
-		if ref != nil && ref.UID != w.modelServing().UID {
-			continue // The garbage collector's.
-		}
-		if ref == nil || rev.Labels[names.LabelModelServing] == "" || rev.DeletionTimestamp != nil {
-			edit(w, rev, func(r *appsv1.ControllerRevision) {
-				r.DeletionTimestamp = nil
-				r.OwnerReferences = []metav1.OwnerReference{children.OwnerReference(w.modelServing())}
-				if r.Labels == nil {
-					r.Labels = map[string]string{}
-				}
-				r.Labels[names.LabelModelServing] = theName
-			})
-			w.manager.wake()
-		}
 	}
 }
 

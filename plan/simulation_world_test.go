@@ -294,17 +294,6 @@ func (w *world) write(a action.Action) answer {
 	return done
 }
 
-// existingRevision is what the writer makes of a revision of ours that has the name already.
-func (w *world) existingRevision(current, wanted *appsv1.ControllerRevision) answer {
-	if !revision.Equal(current, wanted) {
-		return answer{action.HashCollision, fmt.Sprintf("ControllerRevision %q holds other content", wanted.Name)}
-	}
-	if current.Labels[names.LabelModelServing] == "" {
-		edit(w, current, func(r *appsv1.ControllerRevision) { maps.Copy(r.Labels, wanted.Labels) })
-	}
-	return done
-}
-
 func (w *world) create(k kind, o action.Object) {
 	if pod, ok := o.(*corev1.Pod); ok {
 		if controlledBy(pod, w.modelServing().UID) {
@@ -378,17 +367,6 @@ type versionedTemplate struct {
 }
 
 func (w *world) gangWanted() bool { return gang.Wanted(w.modelServing(), w.gang) }
-
-// bornWith begins the annotations that keep what a Pod's labels were before anybody edited them.
-const bornWith = "born.with/"
-
-// born is what a label of a Pod was when the Pod was created.
-func born(p *corev1.Pod, label string) string {
-	if value, ok := p.Annotations[bornWith+label]; ok {
-		return value
-	}
-	return p.Labels[label]
-}
 
 // ordinals of a Pod of ours.
 func groupOf(p *corev1.Pod) int {
