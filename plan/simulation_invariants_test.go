@@ -253,8 +253,8 @@ func (w *world) checkGroupBudget(spec *workloadv1alpha1.ModelServingSpec, pod *c
 	}
 	left := 0
 	for other, oa := range w.accounts {
-		if other != g && (oa.available || oa.partial || oa.cause == "fault") {
-			left++
+		if other != g && (oa.available || oa.partial || oa.cause == "fault" || (oa.hurt && oa.baseline == nil)) {
+			left++ // One that was never whole may have served all the same, while it was scaled down, until it was hurt.
 		}
 	}
 	// A removal that is only finished now was decided under another spec, perhaps.
