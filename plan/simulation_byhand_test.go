@@ -141,6 +141,11 @@ func (w *world) isBest(group, hash string) bool {
 			return true
 		}
 	}
+	for _, p := range s.Pods {
+		if born(p, names.LabelGroup) == group && born(p, names.LabelRevision) == hash {
+			return true // Some of it stands.
+		}
+	}
 	current := s.ModelServing.Status.CurrentRevision
 	known := slices.ContainsFunc(s.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == current })
 	return !known || names.Revision(theName, hash) == current || w.empty(s.ModelServing, strings.TrimPrefix(current, theName+"-"))
