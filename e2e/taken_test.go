@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
+	"github.com/gangway-serving/gangway/plan/names"
 )
 
 // Names that others have taken are reported; freed, they are used within a minute without anybody's help.
@@ -61,6 +63,45 @@ func TestAQuotaThatIsLiftedIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitRest(t, ms)
+}
+
+// A quota for one gang of three is not spread over them: a gang that lacks Pods never runs. That holds
+// for the first Pods, which are created at once, and for what a gang leaves that is deleted.
+func TestAQuotaForOneGangIsNotSpreadOverThree(t *testing.T) {
+	ms := single(t, 3, 3)
+	ms.Spec.RecoveryPolicy = workloadv1alpha1.RecoverServingGroup
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ms.Namespace, Name: "few"}}
+	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}
+	create(t, quota)
+	create(t, ms)
+	before := map[types.UID]bool{}
+	for range 2 {
+		var serving []corev1.Pod
+		eventually(t, timeout, func(ctx context.Context) string {
+			list, err := pods(ctx, ms, nil)
+			if err != nil {
+				return err.Error()
+			}
+			groups := map[string]bool{}
+			for i := range list {
+				groups[list[i].Labels[names.LabelGroup]] = true
+				if before[list[i].UID] || !podReady(&list[i]) {
+					return fmt.Sprintf("Pod %q is not new and Ready", list[i].Name)
+				}
+			}
+			if len(list) != 4 || len(groups) != 1 {
+				return fmt.Sprintf("%d Pods of %d gangs, want 4 of one", len(list), len(groups))
+			}
+			serving = list
+			return ""
+		})
+		for i := range serving {
+			before[serving[i].UID] = true
+			if err := k8s.Delete(t.Context(), &serving[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // Changes that come faster than they can be carried out end as the last one.
