@@ -42,6 +42,7 @@ func BenchmarkCreation(b *testing.B) {
 		gang int
 	}{
 		{qps: 100, gang: 8},
+		{qps: 500, gang: 8},
 		{qps: -1, gang: 8},
 		{qps: -1, gang: 100},
 	} {
