@@ -37,7 +37,7 @@ type ModelServingReconciler struct {
 }
 
 // A pass over a cache that lags behind this manager's own writes is put off until the next change or
-// for so long; after stale the API server is asked what has become of what was created.
+// for so long; after stale the API server is asked what has become of what was written.
 const (
 	catchUp = 100 * time.Millisecond
 	stale   = 2 * time.Second
