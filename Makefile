@@ -69,7 +69,7 @@ FUZZ ?= 10m
 fuzz: need-assets ## Each fuzz target of the webhooks in turn, for FUZZ (10m)
 	@for package in ./webhooks ./webhooks/validating ./webhooks/mutating; do \
 	  for target in $$(go test -list='^Fuzz' $$package | grep '^Fuzz'); do \
-	    go test -run='^$$' -fuzz="^$$target$$" -fuzztime=$(FUZZ) $$package; \
+	    go test -run='^$$' -fuzz="^$$target$$" -fuzztime=$(FUZZ) -fuzzminimizetime=10x $$package; \
 	  done; \
 	done
 
