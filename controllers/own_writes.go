@@ -45,9 +45,9 @@ func newOwnWrites() *ownWrites { return &ownWrites{of: map[types.NamespacedName]
 
 // note adds the writes of a pass over ms.
 func (o *ownWrites) note(ms *workloadv1alpha1.ModelServing, writes []apply.Written) {
-	u := o.get(ms)
 	for _, w := range writes {
 		if gathered[w.Kind] != nil {
+			u := o.get(ms)
 			u.writes, u.at = append(u.writes, w), time.Now()
 		}
 	}

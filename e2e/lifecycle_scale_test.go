@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	workloadv1alpha1 "github.com/gangway-serving/gangway/api/workload/v1alpha1"
-	"github.com/gangway-serving/gangway/e2e/cluster"
 	"github.com/gangway-serving/gangway/plan/names"
 )
 
@@ -252,18 +249,7 @@ func TestMoreBrokenGroupsThanTheBudgetAreHealedFirst(t *testing.T) {
 	rollingUpdate(ms).MaxUnavailable = ptr.To(intstr.FromInt32(3))
 	create(t, ms)
 	waitReady(t, ms)
-	edit(t, ms, func(ms *workloadv1alpha1.ModelServing) {
-		setImage(ms, 0, "registry.example/no-such:1", cluster.BehaviorImagePullFailure)
-	})
-	eventually(t, timeout, func(ctx context.Context) string {
-		if missing := condition(ctx, ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonImagePullFailed); missing != "" {
-			return missing
-		}
-		if ms.Status.UpdatedReplicas != 3 || ms.Status.AvailableReplicas != 1 {
-			return fmt.Sprintf("%d updated and %d available, want 3 and 1", ms.Status.UpdatedReplicas, ms.Status.AvailableReplicas)
-		}
-		return ""
-	})
+	breakGroups(t, ms, 3)
 	good := mustPods(t, ms, map[string]string{names.LabelGroup: "single-0"})[0]
 
 	stop := watchGroups(t, ms, 1)

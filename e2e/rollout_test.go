@@ -189,11 +189,9 @@ func TestRolloutKeepsItsBudgetAndMixesNoRevisions(t *testing.T) {
 	}
 }
 
-func TestFixedImageHealsBrokenGroupsFirst(t *testing.T) {
-	ms := single(t, 4, 0)
-	rollingUpdate(ms).MaxUnavailable = ptr.To(intstr.FromInt32(2))
-	create(t, ms)
-	waitReady(t, ms)
+// breakGroups rolls an image out that cannot be pulled, and waits until that stops at n broken groups.
+func breakGroups(t *testing.T, ms *workloadv1alpha1.ModelServing, n int32) {
+	t.Helper()
 	edit(t, ms, func(ms *workloadv1alpha1.ModelServing) {
 		setImage(ms, 0, "registry.example/no-such:1", cluster.BehaviorImagePullFailure)
 	})
@@ -201,11 +199,19 @@ func TestFixedImageHealsBrokenGroupsFirst(t *testing.T) {
 		if missing := condition(ctx, ms, workloadv1alpha1.ConditionReady, metav1.ConditionFalse, workloadv1alpha1.ReasonImagePullFailed); missing != "" {
 			return missing
 		}
-		if ms.Status.UpdatedReplicas != 2 || ms.Status.AvailableReplicas != 2 {
-			return fmt.Sprintf("%d updated and %d available, want 2 and 2", ms.Status.UpdatedReplicas, ms.Status.AvailableReplicas)
+		if left := *ms.Spec.Replicas - n; ms.Status.UpdatedReplicas != n || ms.Status.AvailableReplicas != left {
+			return fmt.Sprintf("%d updated and %d available, want %d and %d", ms.Status.UpdatedReplicas, ms.Status.AvailableReplicas, n, left)
 		}
 		return ""
 	})
+}
+
+func TestFixedImageHealsBrokenGroupsFirst(t *testing.T) {
+	ms := single(t, 4, 0)
+	rollingUpdate(ms).MaxUnavailable = ptr.To(intstr.FromInt32(2))
+	create(t, ms)
+	waitReady(t, ms)
+	breakGroups(t, ms, 2)
 
 	stop := watchGroups(t, ms, 1)
 	edit(t, ms, func(ms *workloadv1alpha1.ModelServing) { setImage(ms, 0, "registry.example/llm:2", "") })

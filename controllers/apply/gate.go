@@ -28,7 +28,7 @@ func newGate(width, limit int) *gate { return &gate{width: width, limit: limit} 
 
 // enter waits for room. False means that the gate is closed or ctx is done; leave is then not called.
 func (g *gate) enter(ctx context.Context, rank int) bool {
-	t := g.queue(rank)
+	t := g.join(rank)
 	select {
 	case admitted := <-t.admitted:
 		return admitted
@@ -47,7 +47,8 @@ func (g *gate) enter(ctx context.Context, rank int) bool {
 	return false
 }
 
-func (g *gate) queue(rank int) *ticket {
+// join gets in line for room.
+func (g *gate) join(rank int) *ticket {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := &ticket{rank: rank, number: g.arrived, admitted: make(chan bool, 1)}

@@ -26,7 +26,7 @@ func TestTheGateOpensSlowlyAndLetsTheLowestRankInFirst(t *testing.T) {
 	g := newGate(1, 4)
 	var tickets []*ticket
 	for _, rank := range []int{7, 2, 5, 2, 1, 9, 3, 8} {
-		tickets = append(tickets, g.queue(rank))
+		tickets = append(tickets, g.join(rank))
 	}
 	var got [][]int
 	for underWay := admitted(tickets); len(underWay) > 0; underWay = admitted(tickets) {
@@ -45,7 +45,7 @@ func TestTheGateOpensSlowlyAndLetsTheLowestRankInFirst(t *testing.T) {
 
 func TestAFailureDoesNotWidenTheGate(t *testing.T) {
 	g := newGate(1, 4)
-	tickets := []*ticket{g.queue(0), g.queue(0), g.queue(0)}
+	tickets := []*ticket{g.join(0), g.join(0), g.join(0)}
 	for range tickets {
 		if got := admitted(tickets); len(got) != 1 {
 			t.Fatalf("%d are let in at a time, want 1", len(got))
@@ -56,7 +56,7 @@ func TestAFailureDoesNotWidenTheGate(t *testing.T) {
 
 func TestAClosedGateTurnsEverybodyAway(t *testing.T) {
 	g := newGate(1, 4)
-	first, second := g.queue(0), g.queue(0)
+	first, second := g.join(0), g.join(0)
 	g.close()
 	if in := <-first.admitted; !in {
 		t.Error("who was in already was turned away")
@@ -79,7 +79,7 @@ func TestWhoGivesUpLeavesNoGap(t *testing.T) {
 	if g.enter(done, 0) {
 		t.Error("one who had given up was let in")
 	}
-	next := g.queue(1)
+	next := g.join(1)
 	g.leave(true)
 	if in := <-next.admitted; !in {
 		t.Error("the place of who gave up was kept free")
